@@ -74,7 +74,7 @@ def test_a_comparison_of_factors_is_not_counted(
 ) -> None:
     words = ["compare", "sqlite", "--factor", "journal_mode=wal,delete", *POINTS, "--count"]
     assert run_words(words) == 64
-    assert "--count does not apply to --factor" in capsys.readouterr().err
+    assert "a count beside a comparison takes no factors" in capsys.readouterr().err
 
 
 def test_a_stripped_build_is_said_to_have_functions_without_a_layer(

@@ -9,27 +9,22 @@ import click
 import pytest
 
 from dyno.cli import run_words
-from dyno.cli.watch import CELL, MomentType, format_cell
+from dyno.cli.watch import CELL, MOMENT, format_cell, parse_moment
 from dyno.report.html.watched import TimePlot, build_watched_page
 
 
-def moment(text: str) -> datetime:
-    found: datetime = MomentType().convert(text, None, None)
-    return found
-
-
 def test_a_time_is_read_in_utc() -> None:
-    assert moment("2026-11-22T03:10") == datetime(2026, 11, 22, 3, 10, tzinfo=UTC)
-    assert moment("2026-11-22 03:10:05") == datetime(2026, 11, 22, 3, 10, 5, tzinfo=UTC)
-    assert moment("2026-11-22T03:10+02:00") == datetime(2026, 11, 22, 1, 10, tzinfo=UTC)
+    assert parse_moment("2026-11-22T03:10") == datetime(2026, 11, 22, 3, 10, tzinfo=UTC)
+    assert parse_moment("2026-11-22 03:10:05") == datetime(2026, 11, 22, 3, 10, 5, tzinfo=UTC)
+    assert parse_moment("2026-11-22T03:10+02:00") == datetime(2026, 11, 22, 1, 10, tzinfo=UTC)
     now = datetime.now(UTC)
-    assert abs(moment("now") - now) < timedelta(minutes=1)
-    assert abs(moment("1h30m") - now + timedelta(minutes=90)) < timedelta(minutes=1)
+    assert abs(parse_moment("now") - now) < timedelta(minutes=1)
+    assert abs(parse_moment("1h30m") - now + timedelta(minutes=90)) < timedelta(minutes=1)
 
 
 @pytest.mark.parametrize("text", ["0:00", "3:10", "23:59:59"])
 def test_a_time_of_day_is_the_last_one(text: str) -> None:
-    found, now = moment(text), datetime.now(UTC)
+    found, now = parse_moment(text), datetime.now(UTC)
     assert now - timedelta(days=1, minutes=1) < found <= now + timedelta(minutes=1)
     assert found.hour == int(text.split(":")[0])
 
@@ -37,7 +32,7 @@ def test_a_time_of_day_is_the_last_one(text: str) -> None:
 @pytest.mark.parametrize("text", ["soon", "25:00", "10", "2026-13-01"])
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="is no time"):
-        moment(text)
+        MOMENT.convert(text, None, None)
 
 
 def test_what_cannot_be_read_or_recorded_is_refused_by_name(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dyno.compare.bisect.points import BisectPoint
-    from dyno.compare.bisect.search import BisectAnswer, BisectStep, Found, Oracle
+    from dyno.compare.bisect.search import BisectStep, Found, Oracle
     from dyno.compare.experiment import Experiment
     from dyno.record import Verdict
 
@@ -83,7 +83,6 @@ def command(span: str, **words: Any) -> int:
 
 
 def find_change(points: Sequence[BisectPoint], oracle: Oracle) -> Found:
-    """Searches, with a line for each step and the last words."""
     from dyno.compare.bisect.search import Bisection
 
     found = Bisection(points, oracle, StepPrinter(points)).find_step()
@@ -92,7 +91,6 @@ def find_change(points: Sequence[BisectPoint], oracle: Oracle) -> Found:
 
 
 def choose_exit_code(found: Found) -> int:
-    """That of what was found."""
     from dyno.compare.bisect.search import CONFIDENCE
 
     if found.first == 0:
@@ -102,7 +100,6 @@ def choose_exit_code(found: Found) -> int:
 
 
 def make_oracle(words: dict[str, Any], points: Sequence[BisectPoint]) -> Oracle:
-    """What answers of these points: comparisons, or counts."""
     from dyno.compare.bisect.oracles import CountOracle, TimeOracle
     from dyno.compare.count.candidate import CountPlan
 
@@ -128,7 +125,6 @@ def check_phase(words: dict[str, Any], points: Sequence[BisectPoint]) -> None:
 
 
 def make_experiment(words: dict[str, Any], points: Sequence[BisectPoint]) -> Experiment:
-    """The comparison that is played of each point, yet without candidates."""
     from dyno.compare import experiment as experiments
     from dyno.compare.experiment.candidates import parse_candidate
     from dyno.compare.experiment.comparison import format_options
@@ -180,23 +176,18 @@ class StepPrinter:
         self.points, self.number = points, 0
 
     def __call__(self, step: BisectStep) -> None:
-        """Prints a step."""
         self.number += 1
         point = self.points[step.place]
         first, last = (self.points[at].name for at in step.left)
         left = f"left: {first}" if first == last else f"left: {first} to {last}"
-        told = f"skipped: {step.skipped}" if step.answer is None else format_answer(step.answer)
+        told = f"skipped: {step.skipped}"
+        if answer := step.answer:
+            change = f"{100 * math.expm1(answer.log_ratio):+.2f}".replace("-", "−")
+            told = f"{answer.word}  {change} % ± {100 * answer.error:.2g}  {answer.record}"
         screen.print_lines(f"{self.number}  {point.name}  {told}  {left}")
 
 
-def format_answer(answer: BisectAnswer) -> str:
-    """`slower  +4.1 % ± 0.3`: the word, and the change with its standard error."""
-    change = f"{100 * math.expm1(answer.log_ratio):+.2f}".replace("-", "−")
-    return f"{answer.word}  {change} % ± {100 * answer.error:.2g}  {answer.record}"
-
-
 def print_found(points: Sequence[BisectPoint], found: Found) -> None:
-    """The last words: the first changed point, how sure, what does not fit."""
     screen.print_gap()
     if found.first == 0:
         change = 100 * math.expm1(found.end.log_ratio)

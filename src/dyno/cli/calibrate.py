@@ -130,7 +130,6 @@ def command(**words: Any) -> None:
 
 
 def read_options(**words: Any) -> CalibrationOptions:
-    """The words as `compare/calibration` takes them."""
     from dyno.compare.calibration.cases import GOALS, INJECTED_PERCENT, QUICK
     from dyno.compare.calibration.pilot import Shape
     from dyno.compare.calibration.session import CalibrationOptions
@@ -172,7 +171,6 @@ def play_missing(wanted: CalibrationOptions) -> None:
 
 
 def print_entry(entry: CalibrationEntry, done: int, of: int) -> None:
-    """A line for each comparison, as it is stored."""
     words = ", ".join(f"{word} {count:,}" for word, count in entry.words.items() if count)
     if entry.kind == "synthetic":
         screen.print_line(f"{entry.kind}  {entry.what}: {words}")

@@ -98,7 +98,6 @@ def command(**words: Any) -> int:
 
 
 def read_asked(words: dict[str, Any]) -> CapacityAsked:
-    """What was asked for beside the experiment."""
     from dyno.compare.capacity.limits import parse_limits
     from dyno.compare.capacity.run import CapacityAsked, check_words
 
@@ -114,7 +113,6 @@ def read_asked(words: dict[str, Any]) -> CapacityAsked:
 
 
 def choose_experiment(words: dict[str, Any], asked: CapacityAsked) -> tuple[Experiment, Any]:
-    """The experiment, and its phase as it is played at a rate."""
     from dyno.compare.capacity.run import choose_options, find_open_phase
     from dyno.compare.experiment import Measuring, check_unlike, compare_candidates
 
@@ -135,7 +133,6 @@ def choose_experiment(words: dict[str, Any], asked: CapacityAsked) -> tuple[Expe
 
 
 def play_and_tell(prepared: Prepared, folder: CapacityFolder, json_file: Path | None) -> int:
-    """Plays what is left, prints the answer, and answers the exit code."""
     from dyno.cli.terminal.capacity import watch_search
     from dyno.cli.terminal.live import tell_what_stays
     from dyno.compare.capacity.run import play_capacity
@@ -160,7 +157,6 @@ def _tell_answer(folder: CapacityFolder, result: CapacityResult, json_file: Path
 
 
 def report_capacity(folder: Path, words: dict[str, Any]) -> int:
-    """Judges what there is of a run anew, and makes its page."""
     from dyno.compare.capacity.folder import CapacityFolder
     from dyno.judge.capacity import judge_capacity
 

@@ -40,13 +40,13 @@ class Item:
     stays: str = ""
 
 
-def complete_names() -> list[str]:
-    """What a shell offers for NAME."""
-    return [item.name for item in list_items()]
-
-
 @click.command("clean")
-@click.argument("names", nargs=-1, type=Word("name", complete_names), metavar="[NAME]...")
+@click.argument(
+    "names",
+    nargs=-1,
+    type=Word("name", lambda: [item.name for item in list_items()]),
+    metavar="[NAME]...",
+)
 @add_option("--runs", "Runs only.", name="kind", flag_value="run")
 @add_option("--cache", "Cached sources and builds only.", name="kind", flag_value="cache")
 @add_option(
@@ -74,7 +74,14 @@ def command(names: tuple[str, ...], kind: str | None, older: float, larger: int,
     if not items:
         screen.print_line("nothing to free")
         return
-    rows = [(i.kind, i.name, screen.format_bytes(i.size_bytes), format_age(i.age_s)) for i in items]
+    rows = [
+        # an age in its largest unit: a list needs no more
+        (
+            *(i.kind, i.name, screen.format_bytes(i.size_bytes)),
+            " ".join(screen.format_duration(max(i.age_s, 1)).split()[:2]),
+        )
+        for i in items
+    ]
     screen.print_table(("what", "name", "size", "age"), rows, right=(2, 3))
     total = screen.format_bytes(sum(i.size_bytes for i in items))
     if not yes:
@@ -126,7 +133,6 @@ def list_items() -> list[Item]:
 
 
 def describe_entry(entry: CacheEntry) -> Item:
-    """An entry of the cache."""
     from dyno.builds import cache
 
     age_s = time.time() - entry.used_s
@@ -146,7 +152,6 @@ def describe_run(run: RunFolder) -> Item:
 
 
 def describe_temporary(path: Path) -> Item:
-    """A folder or file that a Dyno made among temporary things."""
     from dyno import scratch
 
     stays = "is in use" if scratch.is_held(path) else ""
@@ -169,14 +174,8 @@ def measure_disk_use(*places: Path) -> tuple[int, float]:
 
 
 def free_item(run: RunFolder) -> None:
-    """Removes a run's engines' data and its folder."""
     import shutil
 
     if said := run.clear_homes():
         raise HostError(said, hint="remove it with the rights of its owner, then dyno clean again")
     shutil.rmtree(run.path)
-
-
-def format_age(seconds: float) -> str:
-    """Time since, in its largest unit: a list needs no more."""
-    return " ".join(screen.format_duration(max(seconds, 1)).split()[:2])

@@ -115,7 +115,6 @@ def command(**words: Any) -> int:
 
 
 def read_experiment(**words: Any) -> Experiment:
-    """The command line's words as an experiment."""
     from dyno.compare import experiment as experiments
     from dyno.compare.experiment.factors import cross_factors
 

@@ -27,13 +27,8 @@ def command(ctx: click.Context, shell: str) -> None:
     zsh:   echo 'eval "$(dyno completion zsh)"' >> ~/.zshrc
     fish:  dyno completion fish > ~/.config/fish/completions/dyno.fish
     """
-    root = ctx.find_root().command
-    screen.print_lines(write_script(shell, root))
-
-
-def write_script(shell: str, root: click.Command) -> str:
-    """The script of a shell by its name, for the program whose commands these are."""
     kind = get_completion_class(shell)
     if kind is None:
         raise InternalError(f"no completion for {shell}")
-    return PREFACES.get(shell, "") + kind(root, {}, "dyno", VARIABLE).source()
+    source = kind(ctx.find_root().command, {}, "dyno", VARIABLE).source()
+    screen.print_lines(PREFACES.get(shell, "") + source)

@@ -109,11 +109,8 @@ def _format_users(it: LoggedClass) -> str:
 
 def _format_hour(it: LoggedClass) -> str:
     ((hour, count),) = it.hours.most_common(1)
-    return f"{_tell_hour(hour)} ({count / it.calls:.0%})"
-
-
-def _tell_hour(hour: int) -> str:
-    return datetime.fromtimestamp(hour * HOUR_S, UTC).strftime("%m-%d %H:00")
+    began = datetime.fromtimestamp(hour * HOUR_S, UTC)
+    return f"{began:%m-%d %H:00} ({count / it.calls:.0%})"
 
 
 def _build_record(log: Log, found: LogDigest) -> dict[str, Any]:

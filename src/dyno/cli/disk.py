@@ -114,7 +114,6 @@ def play_and_tell(run: DiskRun, fio: Fio, folder: Path, words: Mapping[str, Any]
 
 
 def tell_disks(folder: Path, run: DiskRun, json_file: Path | None) -> DiskVerdict:
-    """Judges what there is, makes the page, prints all of it."""
     from dyno.cli.terminal.disks import derive_disk_page, print_disks
     from dyno.disk.run import is_over
     from dyno.disk.verdict import judge_disks

@@ -53,7 +53,6 @@ def command(folder: Path | None, watch: float, everything: bool, gate: bool, as_
 
 
 def choose_exit_code(found: Sequence[Observation]) -> int:
-    """The exit code of `--gate`."""
     return POOR_EXIT if any(o.mark == "poor" for o in found) else 0
 
 
@@ -90,7 +89,6 @@ def build_survey_table(observations: Sequence[Observation]) -> Table:
 
 
 def format_survey_json(observations: tuple[Observation, ...]) -> str:
-    """The survey as JSON."""
     from dyno.host.checks import grade
     from dyno.record import compute_host_score
 

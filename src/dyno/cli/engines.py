@@ -61,7 +61,6 @@ NUMBERS = (4,)
 
 
 def list_engine_names() -> list[str]:
-    """Every engine whose builds can be fetched."""
     from dyno.builds.available import OffersBuilds
     from dyno.plugins import load_things
 
@@ -157,7 +156,6 @@ LINE_SHARE = 0.25
 
 
 def list_built_engines() -> list[str]:
-    """Every engine that is built from source."""
     from dyno.engines import BuildsFromSource
     from dyno.plugins import load_things
 
@@ -302,7 +300,6 @@ def _watch_lines() -> Watch:
 
 
 def list_cached_names() -> list[str]:
-    """Every entry of the cache."""
     from dyno.builds import cache
 
     return [entry.name for entry in cache.list_entries()]

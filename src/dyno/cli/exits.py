@@ -58,17 +58,10 @@ class ImportGuard:
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Finds nothing; `HostError` for what could not be loaded."""
         limit = find_limit_bytes() if name in HEAVY else None
         if limit is not None and limit < LOADED_BYTES:
             raise _build_limit_error(f"{name} cannot be loaded", limit)
         return None
-
-
-def guard_imports() -> None:
-    """Installs an `ImportGuard` before all finders of modules, once."""
-    if not any(isinstance(each, ImportGuard) for each in sys.meta_path):
-        sys.meta_path.insert(0, ImportGuard())
 
 
 def as_memory_limit(error: BaseException) -> HostError | None:
@@ -107,7 +100,6 @@ HOST_HINTS = {
 
 
 def end_program(code: int) -> NoReturn:
-    """Ends the program with this exit code."""
     sys.exit(code)
 
 
@@ -150,7 +142,8 @@ def print_former_names() -> Iterator[None]:
 
 def run_guarded(command: Callable[[], object]) -> int:
     """Plays `command` and answers its exit code; whatever it raises is said on stderr."""
-    guard_imports()
+    if not any(isinstance(each, ImportGuard) for each in sys.meta_path):
+        sys.meta_path.insert(0, ImportGuard())
     try:
         require_current_folder()
         with print_former_names():
@@ -186,7 +179,6 @@ def report_failure(error: Exception) -> int:
 
 
 def as_dyno_error(error: Exception) -> DynoError:
-    """Any exception as a `DynoError`."""
     if isinstance(error, DynoError):
         return error
     if isinstance(error, click.ClickException):
@@ -222,7 +214,9 @@ def convert_click_error(error: click.ClickException) -> UsageError:
     elif isinstance(error, click.exceptions.NoSuchCommand):
         message = f"unknown command '{error.command_name}'"
     else:
-        message = as_clause(error.format_message())
+        # `Invalid value for '--x': 3 is too small.` as a clause of ours
+        sentence = re.sub(r"\s+", " ", error.format_message()).strip().removesuffix(".")
+        message = sentence[:1].lower() + sentence[1:]
     return UsageError(message, hint=_suggest_remedy(error, path))
 
 
@@ -243,12 +237,6 @@ def _suggest_remedy(error: click.ClickException, path: str) -> str:
     if any(each.name == "settings" for each in taken):
         remedy += f"{' ' if near else '; '}an option of the workload is given as --set KEY=VALUE"
     return remedy
-
-
-def as_clause(sentence: str) -> str:
-    """`Invalid value for '--x': 3 is too small.` as a clause of ours."""
-    one_line = re.sub(r"\s+", " ", sentence).strip().removesuffix(".")
-    return one_line[:1].lower() + one_line[1:]
 
 
 def add_traceback_hint(fault: DynoError, error: Exception) -> DynoError:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dyno.cli.options import Duration, OutputFile, add_option
+from dyno.cli.options import DURATION, OutputFile, add_option
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class StatementCommand(click.Command):
 @add_option(
     "--timeout",
     "End a run at the server after this time.",
-    Duration(),
+    DURATION,
     name="limit_s",
     default="30s",
 )
@@ -60,7 +60,7 @@ class StatementCommand(click.Command):
     click.IntRange(1, 1000),
     default=30,
 )
-@add_option("--for", "Begin no round after this time.", Duration(), name="for_s", default="10s")
+@add_option("--for", "Begin no round after this time.", DURATION, name="for_s", default="10s")
 @add_option("--json", "Write the record to this file, too.", OutputFile(), name="json_file")
 def command(dsn: str, sql: str, against: str | None, json_file: Path | None, **words: Any) -> None:
     """Show where the time of one statement goes on a server that runs: connection, parse, optimise,

@@ -70,7 +70,6 @@ NAMED = 5
 
 
 def print_history(history: History) -> None:
-    """The series, what is flagged in them, what was not looked at, what it all is worth."""
     from dyno.report.words import describe_changes_worth, describe_one_sided
 
     screen.print_table(("series", "points", "time"), format_series_rows(history), right=(1,))
@@ -91,17 +90,13 @@ def format_series_rows(history: History) -> Iterator[tuple[object, ...]]:
 
     for each in history.tested:
         at = [flagged.at for flagged in each.flagged_changes]
-        yield format_series(each), len(each.points), draw_bars(find_time_logs(each), at)
+        sign = -1.0 if each.metric.better == "higher" else 1.0
+        times = [sign * log(point.value) for point in each.points]
+        yield format_series(each), len(each.points), draw_bars(times, at)
         if relative := describe_reference(each):
             yield f"  {relative}", "", ""
         if each.cut:
             yield f"  cut from an earlier series: {'; '.join(each.cut)}", "", ""
-
-
-def find_time_logs(series: HistorySeries) -> list[float]:
-    """The logs of the points' times, whatever the metric's direction."""
-    sign = -1.0 if series.metric.better == "higher" else 1.0
-    return [sign * log(point.value) for point in series.points]
 
 
 def draw_bars(values: Sequence[float], changes: Sequence[int]) -> str:
@@ -140,7 +135,6 @@ def print_flagged_change(series: HistorySeries, flagged: FlaggedChange, alpha: f
 
 
 def print_left_out(history: History) -> None:
-    """What was not looked at."""
     short = len(history.series) - len(history.tested)
     if short:
         screen.print_line(f"not tested: {short} series of fewer than {history.points_least} points")
@@ -241,7 +235,6 @@ def print_note(sentence: str) -> None:
 
 
 def check_asked(chosen: HistoryOptions) -> HistoryOptions:
-    """`chosen`, if it makes sense together."""
     if chosen.since and not (chosen.gate or chosen.strict):
         raise UsageError("--since needs --gate or --strict", hint="add --gate")
     files = [file.resolve() for file in (chosen.json_file, chosen.html_file) if file]
@@ -251,7 +244,6 @@ def check_asked(chosen: HistoryOptions) -> HistoryOptions:
 
 
 def build_no_series_error(history: History) -> UsageError:
-    """Why there is nothing to look at, and what was in the way."""
     from dyno.report.words import format_count
 
     longest = max((len(each.points) for each in history.series), default=0)
@@ -267,7 +259,6 @@ def build_no_series_error(history: History) -> UsageError:
 
 
 def write_files(history: History, chosen: HistoryOptions) -> None:
-    """The files that were asked for, each whole or not at all."""
     if not (chosen.json_file or chosen.html_file):
         return
     from dyno.report.html import page

@@ -55,7 +55,6 @@ class RunOptions:
     saved: SavedAnswers | None = None
 
     def choose_exit_code(self, verdict: Verdict) -> int:
-        """The exit code of a verdict."""
         if verdict.rehearsal:
             return verdict.rehearsal.exit_code
         if self.strict and verdict.doubts:
@@ -163,7 +162,6 @@ def show_progress(
 
 
 def tell_verdict(folder: RunFolder, asked: RunOptions) -> Verdict:
-    """Judges the trials in the folder, writes the derived files, prints the verdict."""
     from dyno.report.rehearsal import build_first_rows
     from dyno.report.render.terminal import render_terminal
     from dyno.report.text import brief, first_screen

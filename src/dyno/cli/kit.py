@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def complete_part_names() -> list[str]:
-    """What a shell offers for PART."""
     from dyno.servers.kit.parts import PARTS
 
     return list(PARTS)
@@ -29,7 +28,6 @@ DSN = add_option("--dsn URL", "The server, as `dyno kit --help` says.", required
 
 
 def reach_server(dsn: str) -> KitServer:
-    """The server at a URL."""
     from dyno import driver
     from dyno.servers.kit import server
 

@@ -38,7 +38,6 @@ class HeadedCommand(click.Command):
     """A command whose options of a kind stand together, after those without a heading."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes each heading with its options, in the order in which they were declared."""
         found: dict[str, list[tuple[str, str]]] = {"Options": []}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
@@ -58,7 +57,6 @@ class HeadedGroup(click.Group):
     headings: Mapping[str, tuple[str, ...]] | None = None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes each heading with its commands."""
         del ctx
         headings = self.headings or {"Commands": tuple(self.commands)}
         width = max(map(len, self.commands))
@@ -79,107 +77,72 @@ Param = click.Parameter | None
 Context = click.Context | None
 
 
-class Duration(click.ParamType[float]):
-    """`90`, `90s`, `10m`, `1h30m`: seconds."""
+class Parsed(click.ParamType[Any]):
+    """A word as a function reads it, which raises `ValueError` with what is wrong with it."""
 
-    name = "duration"
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name, self.parse = name, parse
 
-    def convert(self, value: Any, param: Param, ctx: Context) -> float:
-        """Seconds."""
-        if isinstance(value, int | float):
-            return float(value)
-        parts = re.findall(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d)?", value.strip())
-        spelled = "".join(number + unit for number, unit in parts)
-        if not parts or spelled != re.sub(r"\s+", "", value):
-            self.fail(f"'{value}' is not a duration such as 90s, 10m or 1h30m", param, ctx)
-        seconds = sum(float(number) * SECONDS[unit or "s"] for number, unit in parts)
-        if seconds <= 0:
-            self.fail(f"'{value}' is not above 0", param, ctx)
-        return seconds
-
-
-class Percent(click.ParamType[float]):
-    """`2%` or `2`: a number of percent; its range is the experiment's affair."""
-
-    name = "percent"
-
-    def convert(self, value: Any, param: Param, ctx: Context) -> float:
-        """The number."""
+    def convert(self, value: Any, param: Param, ctx: Context) -> Any:
         try:
-            return float(str(value).strip().removesuffix("%"))
-        except ValueError:
-            self.fail(f"'{value}' is not a percentage such as 2%", param, ctx)
+            return self.parse(value) if isinstance(value, str) else value
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
-class Size(click.ParamType[int]):
+def parse_duration(text: str) -> float:
+    """`90`, `90s`, `10m`, `1h30m`: seconds."""
+    parts = re.findall(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d)?", text.strip())
+    spelled = "".join(number + unit for number, unit in parts)
+    if not parts or spelled != re.sub(r"\s+", "", text):
+        raise ValueError(f"'{text}' is not a duration such as 90s, 10m or 1h30m")
+    seconds = sum(float(number) * SECONDS[unit or "s"] for number, unit in parts)
+    if seconds <= 0:
+        raise ValueError(f"'{text}' is not above 0")
+    return seconds
+
+
+def parse_percent(text: str) -> float:
+    """`2%` or `2`; its range is the experiment's affair."""
+    try:
+        return float(text.strip().removesuffix("%"))
+    except ValueError:
+        raise ValueError(f"'{text}' is not a percentage such as 2%") from None
+
+
+def parse_size(text: str) -> int:
     """`500M`, `2G`: bytes."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: Param, ctx: Context) -> int:
-        """Bytes."""
-        if isinstance(value, int):
-            return value
-        size = numbers.parse_size_bytes(value)
-        if size is None:
-            self.fail(f"'{value}' is not a size such as 500M or 2G", param, ctx)
-        return int(size)
+    size = numbers.parse_size_bytes(text)
+    if size is None:
+        raise ValueError(f"'{text}' is not a size such as 500M or 2G")
+    return int(size)
 
 
-class SettingType(click.ParamType[tuple[str, str]]):
+def parse_setting(text: str, form: str = "key=value") -> tuple[str, str]:
     """`key=value`; dashes in the key are underscores, as everywhere."""
-
-    name = "key=value"
-
-    def convert(self, value: Any, param: Param, ctx: Context) -> tuple[str, str]:
-        """Key and value."""
-        if isinstance(value, tuple):
-            return value
-        key, equals, text = value.partition("=")
-        if not equals or not key.strip():
-            self.fail(f"'{value}' is not of the form key=value", param, ctx)
-        return key.strip().replace("-", "_"), text.strip()
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise ValueError(f"'{text}' is not of the form {form}")
+    return key.strip().replace("-", "_"), value.strip()
 
 
-class LimitValue(click.ParamType[tuple[str, float]]):
+def parse_limit(text: str) -> tuple[str, float]:
     """`foreign_percent=30`: a noise limit; `foreign=30%` is the same."""
-
-    name = "name=value"
-
-    def convert(self, value: Any, param: Param, ctx: Context) -> tuple[str, float]:
-        """Name and percentage; which limits there are is the experiment's affair."""
-        if isinstance(value, tuple):
-            return value
-        name, percent = SETTING.convert(value, param, ctx)
-        plain = name.removesuffix("_percent")
-        return f"{plain}_percent", PERCENT.convert(percent, param, ctx)
+    name, percent = parse_setting(text)
+    return f"{name.removesuffix('_percent')}_percent", parse_percent(percent)
 
 
-class AcceptedFile(click.ParamType[dict[str, str]]):
+def parse_levels(text: str) -> tuple[str, tuple[str, ...]]:
+    """`key=on,off`: a factor with its levels; how many they must be is the experiment's affair."""
+    key, levels = parse_setting(text, "key=a,b")
+    return key, tuple(each.strip() for each in levels.split(","))
+
+
+def read_accepted(text: str) -> dict[str, str]:
     """A file of statements that may be answered otherwise, each with its reason."""
+    from dyno.compare.experiment import read_accepted_file
 
-    name = "file"
-
-    def convert(self, value: Any, param: Param, ctx: Context) -> dict[str, str]:
-        """Statement and reason."""
-        from dyno.compare.experiment import read_accepted_file
-
-        return value if isinstance(value, dict) else read_accepted_file(Path(value))
-
-
-class LevelsType(click.ParamType[tuple[str, tuple[str, ...]]]):
-    """`key=on,off`: a factor with its levels."""
-
-    name = "key=a,b"
-
-    def convert(self, value: Any, param: Param, ctx: Context) -> tuple[str, tuple[str, ...]]:
-        """Key and levels; how many they must be is the experiment's affair."""
-        if isinstance(value, tuple):
-            return value
-        key, equals, text = value.partition("=")
-        if not equals or not key.strip():
-            self.fail(f"'{value}' is not of the form key=a,b", param, ctx)
-        return key.strip().replace("-", "_"), tuple(each.strip() for each in text.split(","))
+    return read_accepted_file(Path(text))
 
 
 class RenamedChoice(click.Choice[str]):
@@ -190,7 +153,6 @@ class RenamedChoice(click.Choice[str]):
         self.former = former
 
     def convert(self, value: Any, param: Param, ctx: Context) -> str:
-        """The word as it is now."""
         return super().convert(find_current_name(str(value), self.former), param, ctx)
 
 
@@ -216,7 +178,6 @@ class Word(click.ParamType[str]):
 
 
 def list_engine_names() -> list[str]:
-    """Every engine, and every build of it that has a number."""
     from dyno.engines import Engine
     from dyno.plugins import load_things
 
@@ -226,21 +187,20 @@ def list_engine_names() -> list[str]:
 
 
 def list_workload_names() -> list[str]:
-    """Every workload that ships with Dyno."""
     from dyno import workloads
 
     return list(workloads.list_workloads())
 
 
 def list_experiment_names() -> list[str]:
-    """Every experiment that ships with Dyno or lies in ./experiments."""
     from dyno.compare import experiments
 
     return list(experiments.list_experiments())
 
 
-DURATION, PERCENT, SETTING, SIZE = Duration(), Percent(), SettingType(), Size()
-LEVELS, LIMIT_VALUE = LevelsType(), LimitValue()
+DURATION, PERCENT = Parsed("duration", parse_duration), Parsed("percent", parse_percent)
+SIZE, SETTING = Parsed("size", parse_size), Parsed("key=value", parse_setting)
+LEVELS, LIMIT_VALUE = Parsed("key=a,b", parse_levels), Parsed("name=value", parse_limit)
 ENGINE = Word("engine@build", list_engine_names)
 WORKLOAD = Word("workload", list_workload_names)
 EXPERIMENT = Word("experiment.toml", list_experiment_names)
@@ -251,7 +211,6 @@ class OutputFile(click.Path):
     """A file to be written at the end of a long run: its folder must be there at the start."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path."""
         path = Path(str(super().convert(value, param, ctx)))
         if not path.absolute().parent.is_dir():
             self.fail(f"there is no folder {path.parent}", param, ctx)
@@ -290,7 +249,6 @@ class FormatType(click.ParamType[FormatFile]):
     name = "format"
 
     def convert(self, value: Any, param: Param, ctx: Context) -> FormatFile:
-        """The format and its file."""
         if isinstance(value, FormatFile):
             return value
         name, equals, path = str(value).partition("=")
@@ -330,7 +288,6 @@ def add_option(
 
 
 def add_workload(*, required: bool = False) -> Decorator:
-    """`--workload` of a command that plays one."""
     return add_option(
         "-w, --workload W",
         "What is played: a workload's name, a Lua script, or a script file of pgbench.",
@@ -387,7 +344,7 @@ ACCEPT: Decorator = add_option(
     "--accept FILE",
     "Statements that may be answered otherwise, each with its reason: a TOML table "
     "`accepted`; they are counted and not judged.",
-    AcceptedFile(),
+    Parsed("file", read_accepted),
     name="accepted",
 )
 CHECK: Decorator = add_option(

@@ -8,7 +8,7 @@ import click
 
 from dyno.cli import judged_run
 from dyno.cli.options import RUN, OutputFile, add_option
-from dyno.cli.runs import find_capacity, find_count, find_disk_run, find_run
+from dyno.cli.runs import find_place
 from dyno.cli.terminal import screen
 
 
@@ -34,9 +34,8 @@ def command(run: str, *, output: Path | None, hide: tuple[str, ...], no_logs: bo
     from dyno.compare.pack.archive import PackOptions, pack_run
     from dyno.compare.pack.hidden import list_own_names
 
-    folder = find_capacity(run) or find_count(run) or find_disk_run(run) or find_run(run).path
     asked = PackOptions(frozenset(list_own_names()), hide, logs=not no_logs)
-    out = pack_run(folder, output, asked, _derive)
+    out = pack_run(find_place(run).path, output, asked, _derive)
     screen.print_line(f"packed: {out} ({out.stat().st_size / 1e6:.1f} MB)")
 
 

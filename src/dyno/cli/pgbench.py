@@ -55,19 +55,16 @@ def command(words: tuple[str, ...]) -> int:
 
 
 def tell(line: str) -> None:
-    """A line on stderr."""
     screen.print_verbatim(line, err=True)
 
 
 def tell_error(error: DynoError) -> None:
-    """In pgbench's form."""
     tell(f"pgbench: error: {error.sentence}")
     for line in filter(None, error.hint.splitlines()):
         tell(f"pgbench: hint: {line}")
 
 
 def obey(words: Sequence[str]) -> int:
-    """Does what the command line asks for; pgbench's exit code."""
     from dyno.compat.pgbench import tables, usage
     from dyno.compat.pgbench.scripts import find_builtin, find_builtin_file, list_builtins
     from dyno.compat.pgbench.server import make_session
@@ -93,7 +90,6 @@ def obey(words: Sequence[str]) -> int:
 
 
 def play_scripts(settings: PgbenchSettings, session: Session) -> int:
-    """Reads the scripts, looks at the server, plays, reports."""
     from dyno import scratch
     from dyno.compat.pgbench import log_files, report
     from dyno.compat.pgbench.play import Moment, PgbenchRun, choose_seed
@@ -122,7 +118,6 @@ def play_scripts(settings: PgbenchSettings, session: Session) -> int:
 
 
 def finish(settings: PgbenchSettings, played: PlayedRun, lines: Iterable[str]) -> int:
-    """The report, and whether it is whole."""
     was_aborted = bool(played.problem or played.tally.aborted)
     if played.problem and not played.tally.aborted:
         tell_error(UsageError(played.problem, hint=played.hint))

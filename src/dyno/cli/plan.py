@@ -102,7 +102,6 @@ def find_planner(word: str, source: str | None) -> tuple[Planner, str]:
 
 
 def say(text: str) -> None:
-    """A note on stderr."""
     screen.print_lines(f"note: {text}", err=True)
 
 
@@ -150,7 +149,6 @@ found: how often a slowdown of the margin is called slower; cleared: an equal bu
 
 
 def describe_plan(plan: RunPlan) -> str:
-    """Blocks, analyses, time, and where the numbers come from."""
     times = (plan.block_s, plan.expected_s, plan.full_s, plan.worst_s)
     block, expected, full, worst = map(screen.format_duration, times)
     analyses = " and ".join(", ".join(map(str, plan.analyses)).rsplit(", ", 1))
@@ -166,7 +164,6 @@ def describe_plan(plan: RunPlan) -> str:
 
 
 def format_primary_row(forecast: DetectionForecast) -> tuple[str, ...]:
-    """A primary, as the heads have it."""
     percents = (
         forecast.sd_percent,
         forecast.mde80_percent,

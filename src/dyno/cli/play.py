@@ -21,7 +21,7 @@ from dyno.errors import UsageError
 
 if TYPE_CHECKING:
     from dyno.compare.play.watch import Event
-    from dyno.record import Latency, PhaseRecord, Trial
+    from dyno.record import Latency, Trial
 
 PERCENTILES = ("50", "95", "99", "99.9")
 
@@ -89,7 +89,6 @@ def print_second(event: Event) -> None:
 
 
 def print_summary(trial: Trial) -> None:
-    """What the trial measured; a failed one is said last, as an error."""
     screen.print_gap()
     if trial.phases:
         heads = ("phase", "stream", "rate/s", *(f"p{p}" for p in PERCENTILES), "max", "failed")
@@ -111,7 +110,6 @@ def print_summary(trial: Trial) -> None:
 
 
 def format_stream_rows(trial: Trial) -> list[tuple[object, ...]]:
-    """A row per phase and stream, and one per transaction type where a script names them."""
     rows: list[tuple[object, ...]] = []
     for phase in trial.phases:
         for tally in phase.streams:
@@ -120,21 +118,14 @@ def format_stream_rows(trial: Trial) -> list[tuple[object, ...]]:
             rate = f"{screen.format_rate(per_s)} {screen.form_plural(tally.unit)}"
             failed = f"{tally.failed:,}"
             rows.append((phase.phase, tally.name, rate, *format_latency(tally.latency), failed))
-            rows += [
-                ("", f"  {name}", _describe_type(latency, phase), *format_latency(latency), "")
-                for name, latency in tally.transactions.items()
-            ]
+            for name, latency in tally.transactions.items():
+                per_min = 60 * latency.count / phase.duration_s if phase.duration_s else 0.0
+                often = f"{latency.count:,} in all, {screen.format_rate(per_min)}/min"
+                rows.append(("", f"  {name}", often, *format_latency(latency), ""))
     return rows
 
 
-def _describe_type(latency: Latency, phase: PhaseRecord) -> str:
-    """How many events of a transaction type there were, and how many a minute."""
-    per_min = 60 * latency.count / phase.duration_s if phase.duration_s else 0.0
-    return f"{latency.count:,} in all, {screen.format_rate(per_min)}/min"
-
-
 def format_latency(latency: Latency) -> tuple[str, ...]:
-    """DiskLatency and maximum, spelled."""
     if not latency.count:
         return ("-",) * (len(PERCENTILES) + 1)
     values = (*(latency.percentiles_ns[p] for p in PERCENTILES), latency.max_ns)
@@ -142,7 +133,6 @@ def format_latency(latency: Latency) -> tuple[str, ...]:
 
 
 def describe_clients(trial: Trial) -> list[str]:
-    """What each client host sent of a phase, and how busy its driver was."""
     from dyno.report.words import format_client_loads
 
     return [
@@ -153,7 +143,6 @@ def describe_clients(trial: Trial) -> list[str]:
 
 
 def describe_errors(trial: Trial) -> list[str]:
-    """What engines refused and what was not sent, by stream."""
     lines = []
     for phase in trial.phases:
         for tally in phase.streams:
@@ -176,7 +165,6 @@ def describe_errors(trial: Trial) -> list[str]:
 
 
 def describe_ledger(trial: Trial) -> list[str]:
-    """Whether the database holds what the driver says it did."""
     return [
         f"ledger: {e.name}: {e.found.removesuffix('.0')} found, {e.expected} expected"
         + ("" if matches_number(e.found, e.expected) else "  <- they differ")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno import subprocesses
-from dyno.cli.options import Duration, OutputFile, add_option
+from dyno.cli.options import DURATION, OutputFile, add_option
 from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
@@ -30,7 +30,7 @@ FORMATS = ("firefox", "collapsed", "pprof")
 
 @click.command("profile")
 @click.argument("target", metavar="URL|PID|FILE")
-@add_option("--for", "How long.", Duration(), name="for_s", default="30s")
+@add_option("--for", "How long.", DURATION, name="for_s", default="30s")
 @add_option("--pid PID", "The process of URL's server.", click.IntRange(1))
 @add_option("--stacks", "Sample callers, too, as far as frame pointers lead.")
 @add_option(
@@ -158,7 +158,6 @@ def _check_alike(profile: ServerProfile, base: ServerProfile | None) -> None:
 def _write(
     profile: ServerProfile, base: ServerProfile | None, output: Path, other: str | None
 ) -> None:
-    """The record, its page, what other programs read; and the terminal's tables."""
     from dyno.cli.terminal.profile import print_profile
     from dyno.compare.run_folder import write_json
     from dyno.report.html.page import replace_file

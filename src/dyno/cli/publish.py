@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli.options import RUN, add_option
-from dyno.cli.runs import find_capacity, find_count, find_disk_run, find_run, unpack
+from dyno.cli.runs import find_place, unpack
 from dyno.cli.terminal import screen
 from dyno.errors import InternalError, UsageError
 
@@ -77,13 +77,8 @@ def find_places(word: str) -> list[RunPlace]:
     word = unpack(word)
     if Path(word).is_dir() and (found := list_run_places(Path(word))):
         return [RunPlace(it.kind, it.path.resolve()) for it in found if it.kind != "profile"]
-    if capacity := find_capacity(word):
-        return [RunPlace("capacity", capacity.resolve())]
-    if count := find_count(word):
-        return [RunPlace("count", count.resolve())]
-    if disk := find_disk_run(word):
-        return [RunPlace("disk", disk.resolve())]
-    return [RunPlace("comparison", find_run(word).path.resolve())]
+    place = find_place(word)
+    return [RunPlace(place.kind, place.path.resolve())]
 
 
 def name_place(word: str, places: dict[RunPlace, None]) -> str:

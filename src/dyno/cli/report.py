@@ -10,7 +10,7 @@ import click
 from dyno.cli import judged_run, options
 from dyno.cli.judged_run import RunOptions
 from dyno.cli.options import RUN, add_option
-from dyno.cli.runs import find_capacity, find_count, find_disk_run, find_run, unpack
+from dyno.cli.runs import find_place, unpack
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
@@ -48,21 +48,23 @@ def command(run: str, *, profile_format: str | None, **words: Any) -> int:
     dyno report last --format junit=results.xml --format github
     """
     asked = judged_run.read_asked(words)
-    run = unpack(run)
-    if capacity := find_capacity(run):
+    from dyno.compare.run_folder import RunFolder
+
+    place = find_place(unpack(run))
+    if profile_format and place.kind in ("count", "disk"):
+        is_count = place.kind == "count"
+        hint = "KCachegrind reads callgrind's files in its folder" if is_count else ""
+        what = "a count" if is_count else "a run of disks"
+        raise UsageError(f"{what} has no samples of CPU time", hint=hint)
+    if place.kind == "capacity":
         from dyno.cli.capacity import report_capacity
 
-        return report_capacity(capacity, words)
-    if counted := find_count(run):
-        if profile_format:
-            hint = "KCachegrind reads callgrind's files in its folder"
-            raise UsageError("a count has no samples of CPU time", hint=hint)
-        return report_count(counted, asked)
-    if measured := find_disk_run(run):
-        if profile_format:
-            raise UsageError("a run of disks has no samples of CPU time")
-        return report_disks(measured, asked)
-    folder = find_run(run)
+        return report_capacity(place.path, words)
+    if place.kind == "count":
+        return report_count(place.path, asked)
+    if place.kind == "disk":
+        return report_disks(place.path, asked)
+    folder = RunFolder(place.path)
     if any(not wanted.file for wanted in asked.formats):
         verdict = judged_run.write_verdict(folder, asked)
     else:
@@ -73,7 +75,6 @@ def command(run: str, *, profile_format: str | None, **words: Any) -> int:
 
 
 def report_count(folder: Path, asked: RunOptions) -> int:
-    """The same of a count; it is about instructions, and has no doubt."""
     from dyno.cli.count import write_result
     from dyno.cli.terminal.count import derive_count_page, print_count, print_count_places
     from dyno.compare.run_folder import COUNT_RECORD, read_json
@@ -93,7 +94,6 @@ def report_count(folder: Path, asked: RunOptions) -> int:
 
 
 def report_disks(folder: Path, asked: RunOptions) -> int:
-    """The same of a run of disks."""
     from dyno.cli.disk import choose_exit_code, refuse_formats, tell_disks
     from dyno.compare.run_folder import DISK_RECORD, read_json
     from dyno.record.disk import DiskRun

@@ -8,7 +8,7 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import RUN, add_option
-from dyno.cli.runs import find_capacity, find_disk_run, find_fleet, find_run
+from dyno.cli.runs import find_folder_with, find_run
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
@@ -32,19 +32,19 @@ def command(run: str, **words: Any) -> int:
     `compare` does; of a share (`dyno shard`) with 0 once that is complete.
     """
     from dyno.compare.play.run import resume_run
-    from dyno.compare.run_folder import COUNTS
+    from dyno.compare.run_folder import CAPACITY_RECORD, COUNTS, DISK_RECORD, FLEET_RECORD
 
-    if measured := find_disk_run(run):
+    if measured := find_folder_with(DISK_RECORD, run):
         from dyno.cli.disk import resume_disks
 
         return resume_disks(measured, words)
     if words["writable"]:
         raise UsageError("--write-device is for runs of `dyno disk` only")
-    if folder := find_capacity(run):
+    if folder := find_folder_with(CAPACITY_RECORD, run):
         from dyno.cli.capacity import resume_capacity
 
         return resume_capacity(folder, words)
-    if folder := find_fleet(run):
+    if folder := find_folder_with(FLEET_RECORD, run):
         from dyno.cli.fleet import resume_fleet
 
         return resume_fleet(folder, words)

@@ -15,7 +15,7 @@ from dyno.cli.workload_words import gather_settings, prepare_experiment
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.compare.experiment import Experiment, Measuring, Workload
+    from dyno.compare.experiment import Experiment, Workload
 
 
 @click.command("run", cls=HeadedCommand)
@@ -75,7 +75,11 @@ def read_experiment_file(experiment: str, words: Mapping[str, Any]) -> Experimen
     from dyno.compare import experiment as experiments
 
     read = experiments.read_experiment(Path(experiment))
-    measuring = override_measuring(read.measuring, words["blocks"], words["quick"])
+    measuring, blocks = read.measuring, words["blocks"]
+    if words["quick"]:
+        measuring = replace(measuring, quick=True, blocks=blocks)
+    elif blocks is not None:
+        measuring = replace(measuring, blocks=blocks, fixed=False)
     held = measuring.controls | dict(words["controls"])
     limits = measuring.limits | dict(words["limits"])
     hosts = words.get("client_hosts")
@@ -101,7 +105,7 @@ def override_options(
     for option, text in format_options(settings).items():
         takers = _list_takers(workloads, option)
         others = tuple(it for it in workloads if it not in takers)
-        values = _parse_sweep(option, text) if _is_swept(takers, option) else [text]
+        values = _parse_sweep(option, text) if any(option in it.sweep for it in takers) else [text]
         plain = [it.name for it in takers if option not in it.sweep]
         if len(values) > 1 and plain:
             raise UsageError(
@@ -122,10 +126,6 @@ def _list_takers(workloads: tuple[Workload, ...], option: str) -> tuple[Workload
     if len({it.name for it in workloads}) < 2:
         return workloads
     return tuple(it for it in workloads if option in list_option_names(it)) or workloads
-
-
-def _is_swept(workloads: tuple[Workload, ...], option: str) -> bool:
-    return any(option in it.sweep for it in workloads)
 
 
 def _parse_sweep(option: str, text: str) -> list[str]:
@@ -151,10 +151,3 @@ def _with_values(
             elif swept not in told:
                 told.append(swept)
                 yield swept
-
-
-def override_measuring(measuring: Measuring, blocks: int | None, quick: bool) -> Measuring:
-    """The file's way of measuring, where the command line does not say otherwise."""
-    if quick:
-        return replace(measuring, quick=True, blocks=blocks)
-    return measuring if blocks is None else replace(measuring, blocks=blocks, fixed=False)

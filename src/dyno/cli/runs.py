@@ -9,6 +9,7 @@ from dyno.errors import UsageError
 
 if TYPE_CHECKING:
     from dyno.compare.run_folder import RunFolder
+    from dyno.compare.run_summary import RunPlace
 
 
 def find_runs_home() -> Path:
@@ -25,34 +26,40 @@ def list_run_names() -> list[str]:
     return [run.path.name for run in list_runs(find_runs_home())]
 
 
-def list_count_names() -> list[str]:
-    """The counts of instructions at home, oldest first."""
-    from dyno.compare.run_folder import COUNT_RECORD
-
-    return _list_names_with(COUNT_RECORD)
+#: What a list says of a run that is no comparison, by kind.
+SAID = {"count": "instructions counted", "disk": "disks measured", "capacity": "capacity"}
 
 
-def list_disk_names() -> list[str]:
-    """The runs of `dyno disk` at home, oldest first."""
-    from dyno.compare.run_folder import DISK_RECORD
+def list_other_runs() -> list[tuple[str, str]]:
+    """Those that are no comparisons, and what they are."""
+    from dyno.compare.run_summary import RECORDS
 
-    return _list_names_with(DISK_RECORD)
-
-
-def list_capacity_names() -> list[str]:
-    """The runs of `dyno capacity` at home, oldest first."""
-    from dyno.compare.run_folder import CAPACITY_RECORD
-
-    return _list_names_with(CAPACITY_RECORD)
+    return [
+        (name, SAID[kind])
+        for record, kind in RECORDS.items()
+        if kind in SAID
+        for name in _list_names_with(record)
+    ]
 
 
 def _list_names_with(record: str) -> list[str]:
     return [file.parent.name for file in sorted(find_runs_home().glob(f"*/{record}"))]
 
 
+def find_place(word: str) -> RunPlace:
+    """The run of any kind that `word` means, as `find_run` has it; `last` is the newest of all."""
+    from dyno.compare.run_summary import RECORDS, RunPlace
+
+    for record, kind in RECORDS.items():
+        if kind in SAID and (folder := find_folder_with(record, word)):
+            return RunPlace(kind, folder)
+    return RunPlace("comparison", find_run(word).path)
+
+
 def find_run(word: str) -> RunFolder:
-    """The run that `word` means: a path, a name, a unique beginning of one, or `last`."""
+    """The comparison that `word` means: a path, a name, a unique beginning of one, or `last`."""
     from dyno.compare.run_folder import open_run
+    from dyno.compare.run_summary import RECORDS
 
     names = list_run_names()
     if word == "last" and not names:
@@ -66,16 +73,12 @@ def find_run(word: str) -> RunFolder:
             f"'{word}' names more than one run", cause=cause, hint="write more of the name"
         )
     only = found[0] if len(found) == 1 else word
-    if not found and (kind := _find_other_kind(word)):
-        hint = "it wants a comparison; `dyno show` and `dyno report` tell any run"
-        raise UsageError(f"{word} is {kind}", hint=hint)
+    for record, kind in RECORDS.items() if not found else ():
+        if kind in SAID and find_folder_with(record, word):
+            hint = "it wants a comparison; `dyno show` and `dyno report` tell any run"
+            what = "a run of disks" if kind == "disk" else f"a {kind}"
+            raise UsageError(f"{word} is {what}", hint=hint)
     return open_run(Path(only), find_runs_home())
-
-
-def _find_other_kind(word: str) -> str:
-    """What a word means that is no comparison, in words; empty for anything else."""
-    kinds = {"a run of disks": find_disk_run, "a capacity": find_capacity, "a count": find_count}
-    return next((kind for kind, find in kinds.items() if find(word)), "")
 
 
 def unpack(word: str) -> str:
@@ -97,37 +100,8 @@ def shorten_name(folder: Path) -> str:
     return "last" if names[-1] == folder.name else folder.name
 
 
-def find_count(word: str) -> Path | None:
-    """The folder of `dyno count` that `word` means, as `find_run` does; None where it means none,
-    or another. `last` is a count where that is the newest of all.
-    """
-    from dyno.compare.run_folder import COUNT_RECORD
-
-    return _find_folder_with(COUNT_RECORD, word)
-
-
-def find_disk_run(word: str) -> Path | None:
-    """The same of `dyno disk`."""
-    from dyno.compare.run_folder import DISK_RECORD
-
-    return _find_folder_with(DISK_RECORD, word)
-
-
-def find_capacity(word: str) -> Path | None:
-    """The same of `dyno capacity`."""
-    from dyno.compare.run_folder import CAPACITY_RECORD
-
-    return _find_folder_with(CAPACITY_RECORD, word)
-
-
-def find_fleet(word: str) -> Path | None:
-    """The same of a run over a cluster."""
-    from dyno.compare.run_folder import FLEET_RECORD
-
-    return _find_folder_with(FLEET_RECORD, word)
-
-
-def _find_folder_with(record: str, word: str) -> Path | None:
+def find_folder_with(record: str, word: str) -> Path | None:
+    """The folder with such a record that `word` means; None where it means none, or another."""
     from dyno.compare.run_folder import RECORDS
 
     home, names = find_runs_home(), _list_names_with(record)

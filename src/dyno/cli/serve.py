@@ -64,7 +64,9 @@ def command(folders: tuple[Path, ...], **words: Any) -> None:
     listening = bind(options)
     for note in list_notes(library, options):
         screen.print_line(f"note: {note}", err=True)
-    address = build_address(options.host, listening.getsockname()[1])
+    host = options.host.strip("[]")
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # as a browser here finds it
+    address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/"
     # a token from a file is not printed
     shown = options.token if not words["token_file"] else ""
     screen.print_line(f"serving {address}{f'?token={shown}' if shown else ''}")
@@ -75,7 +77,6 @@ def command(folders: tuple[Path, ...], **words: Any) -> None:
 
 
 def require_server() -> None:
-    """`UsageError` where what serves is not installed."""
     try:
         import starlette
         import uvicorn
@@ -98,14 +99,7 @@ def choose_options(words: dict[str, Any]) -> ServeOptions:
     return ServeOptions(words["host"], words["port"], token, words["names"])
 
 
-def build_address(host: str, port: int) -> str:
-    """Where a browser of this host finds it."""
-    plain = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host.strip("[]"), host.strip("[]"))
-    return f"http://{f'[{plain}]' if ':' in plain else plain}:{port}/"
-
-
 def list_notes(library: Library, options: ServeOptions) -> Iterator[str]:
-    """What can be read and by whom, a sentence each."""
     from dyno.webserver.guard import is_loopback
     from dyno.webserver.serve import find_folder_owner
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from dyno.cli import judged_run, options
-from dyno.cli.options import EXPERIMENT, add_option
+from dyno.cli.options import EXPERIMENT, Parsed, add_option
 from dyno.cli.run import read_experiment_file
 from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
@@ -23,23 +23,16 @@ if TYPE_CHECKING:
     from dyno.record import DealtShare, Split
 
 
-class ShareType(click.ParamType[tuple[int, int]]):
-    """`2/4`: the second of four."""
-
-    name = "I/N"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, int]:
-        """Index, from 1, and number; whether there is such a share is the dealing's affair."""
-        if isinstance(value, tuple):
-            return value
-        found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", str(value).strip())
-        if not found:
-            self.fail(f"'{value}' is not a share such as 2/4, the second of four", param, ctx)
-        return int(found[1]), int(found[2])
+def parse_share(text: str) -> tuple[int, int]:
+    """`2/4`, the second of four; whether there is such a share is the dealing's affair."""
+    found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text.strip())
+    if not found:
+        raise ValueError(f"'{text}' is not a share such as 2/4, the second of four")
+    return int(found[1]), int(found[2])
 
 
 @click.command("shard")
-@click.argument("share", type=ShareType(), metavar="I/N")
+@click.argument("share", type=Parsed("I/N", parse_share), metavar="I/N")
 @click.argument("experiments", nargs=-1, required=True, type=EXPERIMENT, metavar="EXPERIMENT...")
 @add_option(
     "--dir DIR",
@@ -84,6 +77,7 @@ def command(share: tuple[int, int], experiments: tuple[str, ...], **words: Any) 
     dyno shard 2/4 suite.toml --dir shard-2
     dyno gather shard-*
     """
+    from dyno.compare.resolve.design import choose_interim_analyses
     from dyno.compare.shards.dealing import SharePlace, deal_shares
     from dyno.compare.shards.share_run import identify_host, read_boot, read_facts
 
@@ -91,7 +85,9 @@ def command(share: tuple[int, int], experiments: tuple[str, ...], **words: Any) 
     host = identify_host(read_facts(), boot, label)
     place = SharePlace(*share, cast("Split | None", words["split"]), host, boot, label)
     read = [read_share_of(name, words) for name in experiments]
-    dealt = deal_shares(read, [count_blocks(each) for each in read], place)
+    # a share is judged once, at its experiment's MAX
+    blocks = [choose_interim_analyses(each.measuring)[-1] for each in read]
+    dealt = deal_shares(read, blocks, place)
     names = [each.name for each in read]
     if len(set(names)) < len(names):
         raise UsageError("two experiments have the same name", hint="give one another `name`")
@@ -116,13 +112,6 @@ def read_share_of(name: str, words: dict[str, Any]) -> Experiment:
     if seed is not None:
         measuring = replace(measuring, seed=seed)
     return replace(read, measuring=measuring)
-
-
-def count_blocks(experiment: Experiment) -> int:
-    """Its MAX, at which a share is judged once."""
-    from dyno.compare.resolve.design import choose_interim_analyses
-
-    return choose_interim_analyses(experiment.measuring)[-1]
 
 
 def play_share(experiment: Experiment, share: DealtShare, path: Path | None, verbose: bool) -> None:

@@ -44,7 +44,6 @@ def command(folder: Path) -> None:
 
 
 def write_launcher(file: Path) -> Path:
-    """A program that hands its words to `dyno`'s command of the same name."""
     ours = f"-m dyno.cli {file.name}"
     if file.exists() and ours not in file.read_text(errors="replace"):
         raise UsageError(f"{file} already exists", hint="name another folder")

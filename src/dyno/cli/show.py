@@ -14,16 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli.options import Word
-from dyno.cli.runs import (
-    find_capacity,
-    find_count,
-    find_disk_run,
-    find_run,
-    list_capacity_names,
-    list_count_names,
-    list_disk_names,
-    list_run_names,
-)
+from dyno.cli.runs import find_place, list_other_runs, list_run_names
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.announcement import format_cells_comment
 from dyno.errors import DynoError, build_unknown_error
@@ -47,12 +38,10 @@ def list_names(what: str) -> list[str]:
 
 
 def list_every_name() -> list[str]:
-    """Every word that `dyno show` understands."""
     return [*KINDS, *(name for what in KINDS for name in list_names(what)), "last"]
 
 
 def complete_name(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """What a shell offers for NAME: the names in the package that was written before it."""
     package = ctx.params.get("what")
     return [name for name in list_names(package) if name.startswith(incomplete)] if package else []
 
@@ -79,7 +68,6 @@ def command(what: str | None, name: str | None) -> None:
 
 
 def find_kind(word: str) -> str:
-    """The package in which `word` is a name."""
     from dyno.compare.experiments import read_former_names
 
     for package in ("engines", "workloads", "controls", "probes", "audits", "experiments"):
@@ -100,7 +88,6 @@ def find_kind(word: str) -> str:
 
 
 def print_overview(package: str) -> None:
-    """A package's names with a line on each."""
     rows = KINDS[package][0]()
     screen.print_line(screen.style_bold(package))
     screen.print_table((), [(f"  {name}", said) for name, said in rows] or [("  (none)", "")])
@@ -108,12 +95,10 @@ def print_overview(package: str) -> None:
 
 
 def extract_first_sentence(text: str) -> str:
-    """What a docstring or comment says first."""
     return " ".join(text.split("\n\n")[0].split()).split(". ")[0].removesuffix(".")
 
 
 def sum_up_things(package: str, attribute: str) -> Rows:
-    """The things of a package, as they sum themselves up."""
     return [
         (name, extract_first_sentence(thing.summary))
         for name, thing in load_things(package, attribute).items()
@@ -121,13 +106,11 @@ def sum_up_things(package: str, attribute: str) -> Rows:
 
 
 def list_engines() -> Rows:
-    """Each engine with what its module says of itself."""
     packages = load_modules("dyno.engines").items()
     return [(name, extract_first_sentence(module.__doc__ or "")) for name, module in packages]
 
 
 def list_workloads() -> Rows:
-    """Each workload with the first sentence of its script."""
     from dyno import workloads as known
 
     return [
@@ -137,7 +120,6 @@ def list_workloads() -> Rows:
 
 
 def extract_opening_comment(script: Path) -> str:
-    """The comment that a Lua script begins with."""
     lines: list[str] = []
     for line in script.read_text(encoding="utf-8").splitlines():
         if not line.startswith("--"):
@@ -148,7 +130,6 @@ def extract_opening_comment(script: Path) -> str:
 
 
 def list_experiments() -> Rows:
-    """Each experiment with its question."""
     from dyno.compare.experiment import read_experiment
     from dyno.compare.experiments import list_experiments
 
@@ -163,26 +144,20 @@ def list_experiments() -> Rows:
 
 
 def list_all_runs() -> Rows:
-    """Each run, count of instructions, run of disks and capacity, oldest first."""
-    counts = [(name, "instructions counted") for name in list_count_names()]
-    disks = [(name, "disks measured") for name in list_disk_names()]
-    rates = [(name, "capacity") for name in list_capacity_names()]
-    return sorted([*((name, "") for name in list_run_names()), *counts, *disks, *rates])
+    return sorted([*((name, "") for name in list_run_names()), *list_other_runs()])
 
 
 def show_run(word: str) -> None:
-    """A run: what was asked, how much of it was played, and the verdict so far; or a count, or a
-    run of disks.
-    """
-    if measured := find_disk_run(word):
-        show_disk_run(measured)
-        return
-    if capacity := find_capacity(word):
-        show_capacity(capacity)
-        return
-    if counted := find_count(word):
-        show_count(counted)
-        return
+    """A run of any kind: what was asked, how much of it was played, and the verdict so far."""
+    place = find_place(word)
+    screen.print_line(screen.style_bold(place.path.name))
+    screen.print_gap()
+    shows = {"disk": show_disk_run, "capacity": show_capacity, "count": show_count}
+    shows.get(place.kind, show_comparison)(place.path)
+
+
+def show_comparison(folder: Path) -> None:
+    from dyno.compare.run_folder import RunFolder
     from dyno.judge.analysis.judge import judge
     from dyno.report import Book
     from dyno.report.rehearsal import build_rehearsal
@@ -190,10 +165,8 @@ def show_run(word: str) -> None:
     from dyno.report.sections import components
     from dyno.report.text import brief, layers
 
-    made = find_run(word)
+    made = RunFolder(folder)
     run, trials = made.read_run(), made.read_trials()
-    screen.print_line(screen.style_bold(made.path.name))
-    screen.print_gap()
     screen.print_line(run.question or run.command)
     screen.print_gap()
     rows = [(c.name, c.engine, c.build.get("version", ""), c.spec) for c in run.candidates]
@@ -213,50 +186,40 @@ def show_run(word: str) -> None:
 
 
 def show_disk_run(folder: Path) -> None:
-    """A run of disks: what was asked, each job, and what the audits found."""
     from dyno.cli.terminal.disks import print_disks
     from dyno.compare.run_folder import DISK_RECORD, read_json
     from dyno.disk.verdict import judge_disks
     from dyno.record.disk import DiskRun
 
     run = read_json(DiskRun, folder / DISK_RECORD)
-    screen.print_line(screen.style_bold(folder.name))
-    screen.print_gap()
     screen.print_line(run.command)
     print_disks(run, judge_disks(run))
 
 
 def show_capacity(folder: Path) -> None:
-    """A capacity run: what was asked, and the answer so far."""
     from dyno.cli.terminal.capacity import print_answer
     from dyno.compare.capacity.folder import CapacityFolder
     from dyno.judge.capacity import judge_capacity
 
     made = CapacityFolder(folder)
     plan = made.read_plan()
-    screen.print_line(screen.style_bold(folder.name))
-    screen.print_gap()
     screen.print_line(plan.run.command)
     print_answer(plan, judge_capacity(plan, made.read_blocks()))
 
 
 def show_count(folder: Path) -> None:
-    """A count: what was asked, the verdict, and every candidate's functions by layer."""
     from dyno.cli.terminal.count import print_count, print_functions
     from dyno.compare.run_folder import COUNT_RECORD, read_json
     from dyno.judge.counts import compare_counts
     from dyno.record.count import Count
 
     count = read_json(Count, folder / COUNT_RECORD)
-    screen.print_line(screen.style_bold(folder.name))
-    screen.print_gap()
     screen.print_line(count.command)
     print_count(count, compare_counts(count), verbose=True)
     print_functions(count)
 
 
 def list_controls() -> Rows:
-    """Each control with its values, and what of it this host does not allow."""
     from dyno.host.controls import load_controls
 
     return [(name, describe_control(control)) for name, control in load_controls().items()]
@@ -279,7 +242,6 @@ def describe_control(control: Control) -> str:
 
 
 def show_control(name: str) -> None:
-    """A control's values, each with what stands in its way here."""
     from dyno.host.controls import load_controls
 
     if name not in load_controls():
@@ -324,7 +286,6 @@ def make_any_engine() -> ControlTarget:
 
 
 def find_thing(package: str, attribute: str, kind: str, name: str) -> Any:
-    """The thing `name` of a package, or the error with its neighbours' names."""
     found = load_things(package, attribute)
     if name not in found:
         raise build_unknown_error(kind, name, found)
@@ -332,7 +293,6 @@ def find_thing(package: str, attribute: str, kind: str, name: str) -> Any:
 
 
 def show_engine(name: str) -> None:
-    """An engine's versions, build flags and settings, and how they are written."""
     kind = find_thing("dyno.engines", "Engine", "engine", name)
     print_heading(name, load_modules("dyno.engines")[name].__doc__ or "")
     where = "the driver's process" if kind.embedded else "its own process"
@@ -348,13 +308,11 @@ def show_engine(name: str) -> None:
 
 
 def format_option(item: tuple[str, tuple[str, str]]) -> tuple[str, str, str]:
-    """Key, default, meaning."""
     key, (default, meaning) = item
     return key, default, meaning
 
 
 def print_heading(name: str, text: str) -> None:
-    """A name and what it says of itself."""
     screen.print_line(screen.style_bold(name))
     screen.print_gap()
     screen.print_lines(textwrap.dedent(text).strip() + "\n")
@@ -376,7 +334,7 @@ def show_workload(name: str) -> None:
             p.name,
             ", ".join(s.name for s in p.streams),
             describe_stop_rule(p.stop),
-            list_primary_names(p),
+            ", ".join(f"{m.stream} {m.metric}" for m in p.primary) or "(explored only)",
         )
         for p in said.phases
     ]
@@ -387,13 +345,7 @@ def show_workload(name: str) -> None:
     screen.print_table(("whose", "option", "default", "meaning"), options)
 
 
-def list_primary_names(phase: Any) -> str:
-    """The metrics that a verdict on a phase rests on."""
-    return ", ".join(f"{p.stream} {p.metric}" for p in phase.primary) or "(explored only)"
-
-
 def describe_stop_rule(stop: Stop) -> str:
-    """A stop rule in words."""
     if stop.kind == "time":
         return screen.format_duration(stop.duration_s or 0.0)
     events = stop.events or 0
@@ -403,7 +355,6 @@ def describe_stop_rule(stop: Stop) -> str:
 
 
 def show_probe(name: str) -> None:
-    """A probe's numbers."""
     probe = find_thing("dyno.host.probes", "PROBE", "probe", name)
     print_heading(name, probe.summary)
     rows = [
@@ -414,7 +365,6 @@ def show_probe(name: str) -> None:
 
 
 def show_audit(name: str) -> None:
-    """What an audit catches."""
     name = find_current_name(name, AUDITS)
     print_heading(name, find_thing("dyno.judge.audits", "AUDIT", "audit", name).summary)
 

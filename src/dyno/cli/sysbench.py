@@ -60,7 +60,6 @@ def say(text: str) -> None:
 
 
 def play_line(words: Words) -> int:
-    """Plays one command of a script; its exit code."""
     from dyno.compat.sysbench.help import format_help
     from dyno.compat.sysbench.play import NOTICE, TEST_IS_OLD, list_deprecations
     from dyno.compat.sysbench.words import BUILT_IN
@@ -100,7 +99,6 @@ def play_text(words: Words, text: str) -> int:
 
 
 def play_script(words: Words) -> int:
-    """Loads the script, and plays the command if the line has one."""
     from dyno import driver
     from dyno.compat.sysbench import play
 

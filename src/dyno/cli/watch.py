@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno import subprocesses
+from dyno.cli.judged_run import print_progress
 from dyno.cli.options import (
+    DURATION,
     SECONDS,
-    Context,
-    Duration,
+    SIZE,
     HeadedGroup,
     OutputFile,
-    Param,
-    Size,
+    Parsed,
     add_option,
+    parse_duration,
 )
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
@@ -37,40 +38,34 @@ if TYPE_CHECKING:
 CELL = 60
 
 
-class MomentType(click.ParamType[datetime]):
+def parse_moment(text: str) -> datetime:
     """`now`, `10m` (ago), `03:10` (the last one), `2026-11-22`, `2026-11-22T03:10:00`: in UTC."""
+    now, text = datetime.now(UTC), text.strip()
+    if text == "now":
+        return now
+    if re.fullmatch(rf"(?:\d+(?:\.\d+)?(?:{'|'.join(SECONDS)}))+", text):
+        return now - timedelta(seconds=parse_duration(text))
+    clock = re.fullmatch(r"\d{1,2}:\d{2}(?::\d{2})?", text)
+    try:
+        if clock:
+            today = f"{now:%Y-%m-%d}T{text.zfill(len(text) + (text.index(':') == 1))}"
+            found = datetime.fromisoformat(today).replace(tzinfo=UTC)
+            return found if found <= now else found - timedelta(days=1)
+        found = datetime.fromisoformat(text.replace(" ", "T"))
+    except ValueError:
+        raise ValueError(f"'{text}' is no time: now, 10m, 03:10, 2026-11-22T03:10") from None
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
-    name = "time"
 
-    def convert(self, value: Any, param: Param, ctx: Context) -> datetime:
-        """The time."""
-        if isinstance(value, datetime):
-            return value
-        now, text = datetime.now(UTC), value.strip()
-        if text == "now":
-            return now
-        if re.fullmatch(rf"(?:\d+(?:\.\d+)?(?:{'|'.join(SECONDS)}))+", text):
-            return now - timedelta(seconds=Duration().convert(text, param, ctx))
-        clock = re.fullmatch(r"\d{1,2}:\d{2}(?::\d{2})?", text)
-        try:
-            if clock:
-                today = f"{now:%Y-%m-%d}T{text.zfill(len(text) + (text.index(':') == 1))}"
-                found = datetime.fromisoformat(today).replace(tzinfo=UTC)
-                return found if found <= now else found - timedelta(days=1)
-            found = datetime.fromisoformat(text.replace(" ", "T"))
-        except ValueError:
-            self.fail(f"'{value}' is no time: now, 10m, 03:10, 2026-11-22T03:10", param, ctx)
-        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+MOMENT = Parsed("time", parse_moment)
 
 
 def format_cell(text: str | None) -> str:
-    """A field on one line, of a bearable length."""
     line = " ".join((text or "").split())
     return line if len(line) <= CELL else f"{line[: CELL - 1]}…"
 
 
 def format_time(at: datetime) -> str:
-    """A time as all are written."""
     return f"{at:%Y-%m-%d %H:%M:%S} UTC"
 
 
@@ -97,11 +92,11 @@ JSON = add_option("--json", "All rows, as JSON.", name="as_json")
     click.Path(path_type=Path),
     default=FOLDER,
 )
-@add_option("--every", "Between samples.", Duration(), default="1s")
-@add_option("--flush", "Between writes to disk.", Duration(), default="1m")
-@add_option("--keep", "Bytes, at most.", Size(), default="500MB")
-@add_option("--keep-age", "And age.", Duration(), default="14d")
-@add_option("--for", "Stop after this time; default: when interrupted.", Duration(), name="for_s")
+@add_option("--every", "Between samples.", DURATION, default="1s")
+@add_option("--flush", "Between writes to disk.", DURATION, default="1m")
+@add_option("--keep", "Bytes, at most.", SIZE, default="500MB")
+@add_option("--keep-age", "And age.", DURATION, default="14d")
+@add_option("--for", "Stop after this time; default: when interrupted.", DURATION, name="for_s")
 @click.pass_context
 def command(context: click.Context, /, **words: Any) -> None:
     """Record what a MySQL, MariaDB or PostgreSQL server counts, and read it back.
@@ -198,20 +193,16 @@ def _print_note(sentence: str) -> None:
     screen.print_line(f"note: {sentence}", err=True)
 
 
-def _print_progress(clause: str) -> None:
-    screen.print_line(f"{clause} …", err=True)
-
-
 def _open(folder: Path) -> Record:
     from dyno import driver
     from dyno.servers.watch import reading, store
 
-    library = store.open_library(driver.ask, _print_progress)
+    library = store.open_library(driver.ask, print_progress)
     return reading.Record(folder.absolute(), driver.ask, library, _print_note)
 
 
 @command.command("as-of")
-@click.argument("time", type=MomentType())
+@click.argument("time", type=MOMENT)
 @click.argument("report", required=False)
 @FROM
 @WHERE
@@ -231,7 +222,7 @@ def as_of(time: datetime, report: str | None, folder: Path, **shown: Any) -> Non
 
 
 @command.command("diff")
-@click.argument("times", nargs=2, type=MomentType(), metavar="SINCE UNTIL")
+@click.argument("times", nargs=2, type=MOMENT, metavar="SINCE UNTIL")
 @click.argument("report", required=False)
 @FROM
 @WHERE
@@ -250,8 +241,8 @@ def diff(times: tuple[datetime, datetime], report: str | None, folder: Path, **s
 
 
 @command.command("top")
-@click.argument("time", type=MomentType(), default="now")
-@add_option("--for", "Until TIME.", Duration(), name="for_s", default="1m")
+@click.argument("time", type=MOMENT, default="now")
+@add_option("--for", "Until TIME.", DURATION, name="for_s", default="1m")
 @FROM
 @ROWS
 def top(time: datetime, for_s: float, folder: Path, rows: int) -> None:
@@ -301,7 +292,6 @@ def _show(record: Record, report: str, span: Span, shown: Mapping[str, Any]) -> 
 
 
 def _describe_asked(looked: Asked) -> str:
-    """When the ends of what is shown were asked for."""
     if looked.since is None:
         return f"as of {format_time(looked.until)}"
     if not looked.is_between:
@@ -310,7 +300,6 @@ def _describe_asked(looked: Asked) -> str:
 
 
 def _format_heading(span: Span) -> str:
-    """Of what time the answer is; a restart of the server is said."""
     if span.since is None:
         return f"as of {format_time(span.until)}"
     restarts = f", the server restarted {span.restarts} times" if span.restarts else ""
@@ -320,7 +309,6 @@ def _format_heading(span: Span) -> str:
 
 
 def _print(answer: ReadRows) -> None:
-    """A table where that is as wide as the screen, else a paragraph for each row."""
     shown = [[format_cell(it) for it in row] for row in answer.rows]
     width = sum(max(map(len, column)) + 2 for column in zip(answer.columns, *shown, strict=True))
     if not shown:
@@ -336,8 +324,8 @@ def _print(answer: ReadRows) -> None:
 
 
 @command.command("plot")
-@click.argument("since", type=MomentType())
-@click.argument("until", type=MomentType(), default="now")
+@click.argument("since", type=MOMENT)
+@click.argument("until", type=MOMENT, default="now")
 @FROM
 @add_option("-o, --output", "The page.", OutputFile(), default="watched.html")
 def plot(since: datetime, until: datetime, folder: Path, output: Path) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno import numbers
+from dyno.cli.judged_run import print_progress
 from dyno.cli.options import Decorator, add_option
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from dyno.compare.experiment import Experiment, Workload
     from dyno.compare.experiment.candidates import Spec
     from dyno.compare.resolve.setup_files import ReadyFile
-    from dyno.workloads.replay.layout import Replay
 
 #: Commands' words that stand for an option of the workload.
 SHORT = {"time": "--time", "threads": "--threads"}
@@ -53,10 +53,7 @@ def _prepare(file: Path, candidates: Sequence[Spec]) -> ReadyFile:
     from dyno.compare.resolve.copies import check_setup
     from dyno.compare.resolve.setup_files import make_ready
 
-    def say(clause: str) -> None:
-        screen.print_line(f"{clause} …", err=True)
-
-    found = make_ready(file.resolve(), candidates, say)
+    found = make_ready(file.resolve(), candidates, print_progress)
     check_setup(found, candidates)
     for sentence in found.describe():
         screen.print_line(sentence, err=True)
@@ -145,7 +142,6 @@ NEEDS_LOG = {
 
 
 def add_replay_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds a replay's options to a command."""
     for option in reversed(LOG_OPTIONS.values()):
         command = option(command)
     return command
@@ -202,8 +198,9 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     bounds = Bounds(tuple(rules), tuple(beside), is_reading, limit, find_those, made)
     likely = next((each.log_prefix for each in rules if each.log_prefix), "")
     log_file = known or LogFile(Path(words["log"]), words["log_prefix"] or "", likely_prefix=likely)
-    replay = lay_out(log_file, words["writes"], _say, bounds, repetition)
-    _tell(replay)
+    replay = lay_out(log_file, words["writes"], print_progress, bounds, repetition)
+    for sentence in replay.describe():
+        screen.print_line(sentence, err=True)
     is_timed = len(words["candidates"]) > 1 and not words.get("untimed")
     if is_timed and (note := replay.describe_length(words["speed"] or "")):
         screen.print_line(note, err=True)
@@ -249,15 +246,6 @@ def _check_free(words: Mapping[str, Any]) -> None:
     if said:
         hint = "the log sets length and connections; --speed sets how fast it is played"
         raise UsageError(f"{said[0]} does not apply to a replay", hint=hint)
-
-
-def _say(clause: str) -> None:
-    screen.print_line(f"{clause} …", err=True)
-
-
-def _tell(replay: Replay) -> None:
-    for sentence in replay.describe():
-        screen.print_line(sentence, err=True)
 
 
 SQL: Decorator = add_option(

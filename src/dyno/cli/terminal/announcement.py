@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dyno.compare.forecast.estimate import Forecast
     from dyno.compare.resolve.draft import Prepared
     from dyno.compare.run_folder import RunFolder
-    from dyno.record import Factor, Observation, Run
+    from dyno.record import Observation, Run
 
 #: Client hosts that are named.
 HOSTS = 4
@@ -24,7 +24,6 @@ HOSTS = 4
 def announce(
     prepared: Prepared, forecast: Forecast, folder: RunFolder, verbose: bool = False
 ) -> None:
-    """The question, and how long its answer takes; with `verbose` how it is measured, too."""
     if verbose:
         _announce_all(prepared, forecast, folder)
         return
@@ -83,7 +82,10 @@ def _announce_all(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> 
         f"slowdown does not matter) and α {design.alpha * 100:g} % (how often an equal one may be "
         "called slower).",
         f"The load comes from {_name_clients(run, with_cores=True)}." if run.client_hosts else "",
-        _describe_precision(design.precision_percent),
+        "It goes on until each interval reaches no further than "
+        f"{design.precision_percent:g} % to either side."
+        if design.precision_percent is not None
+        else "",
         *describe_pilot(run),
         format_cost(forecast),
         format_memory(prepared),
@@ -96,15 +98,7 @@ def _announce_all(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> 
     screen.print_gap()
 
 
-def _describe_precision(percent: float | None) -> str:
-    """What lets the run go on beyond a verdict."""
-    if percent is None:
-        return ""
-    return f"It goes on until each interval reaches no further than {percent:g} % to either side."
-
-
 def _describe_order(run: Run) -> str:
-    """How a block's restarts are played."""
     from dyno.judge.analysis.sentence import describe_slices
 
     slices = describe_slices(run)
@@ -130,12 +124,12 @@ def list_host_warnings(survey: Sequence[Observation]) -> str:
 
 
 def format_question(run: Run, on: str) -> str:
-    """What is asked; where factors are crossed, of which cells."""
     if not run.factors:
         base, *others = (candidate.name for candidate in run.candidates)
         return f"Is {' or '.join(others)} slower than {base} on {on}?"
     asked = ", ".join(
-        f"{f.name} ({_describe_factor_kind(f)}{', '.join(f.levels)})" for f in run.factors
+        f"{f.name} ({'' if f.kind == f.name else f'{f.kind}: '}{', '.join(f.levels)})"
+        for f in run.factors
     )
     sizes = " × ".join(str(len(factor.levels)) for factor in run.factors)
     cells = f"{len(run.candidates)} cells"
@@ -162,11 +156,6 @@ def format_cells_comment(file: Path) -> str:
     return f"\n# {found} cells; a block is {found} restarts{restarts}\n" if found else ""
 
 
-def _describe_factor_kind(factor: Factor) -> str:
-    """Whose word the factor is; a candidate's name says so itself."""
-    return "" if factor.kind == factor.name else f"{factor.kind}: "
-
-
 def format_builds(prepared: Prepared) -> str:
     """What each candidate resolved to, where that says more than its name, with the compiler and
     optimisation that its build tells.
@@ -187,7 +176,6 @@ def format_builds(prepared: Prepared) -> str:
 
 
 def format_cost(forecast: Forecast) -> str:
-    """Time and disk."""
     expected, worst = map(screen.format_duration, (forecast.expected_s, forecast.worst_s))
     disk = screen.format_bytes(forecast.disk_bytes)
     time = f"about {expected}" if expected == worst else f"about {expected}, at worst {worst}"

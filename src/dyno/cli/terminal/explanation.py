@@ -26,7 +26,6 @@ PART_LEAST = 1.0
 
 
 def print_explanation(it: Explanation) -> None:
-    """All of it."""
     screen.print_paragraph(describe_runs(it))
     if it.unfinished:
         screen.print_paragraph(f"The statement was {it.unfinished}.")
@@ -42,7 +41,6 @@ def print_explanation(it: Explanation) -> None:
 
 
 def _print_switches(it: Explanation) -> None:
-    """Statements for the server's owner, each on a line of its own."""
     half = len(it.switches) // 2
     for words, told in (
         ("To have the stages told, its owner may switch on, for all sessions:", it.switches[:half]),
@@ -54,7 +52,6 @@ def _print_switches(it: Explanation) -> None:
 
 
 def describe_runs(it: Explanation) -> str:
-    """What ran where, and how often."""
     where = f"{it.engine} {it.version} at {unquote(it.server)}"
     if not it.bare_us:
         return f"{where}: no run ended."
@@ -74,7 +71,6 @@ def _format_number(count: int, what: str) -> str:
 
 
 def describe_spread(it: Explanation) -> str:
-    """What the times are."""
     several = f", each the median of {it.repeats} runs" if it.repeats > 1 else ""
     if len(it.bare_us) == 1:
         return f"Times are of one round{several}, in µs."
@@ -126,12 +122,10 @@ def _list_stage(stage: PathStage, bare_us: float) -> Iterator[tuple[str, ...]]:
 
 
 def format_us(us: float) -> str:
-    """A time in µs."""
     return f"{us:,.0f}" if abs(us) >= 100 else numbers.format_digits(us)
 
 
 def format_spread(us: Sequence[float]) -> tuple[str, str]:
-    """The median, and the middle half."""
     low, high = find_middle(us)
     return format_us(compute_median(us)), f"{format_us(low)}–{format_us(high)}"
 
@@ -143,15 +137,13 @@ def _print_nodes(it: Explanation) -> None:
         screen.print_lines("\n".join(_cut(line, NODE_SHOWN) for line in it.shape.splitlines()))
         screen.print_gap()
         return
-    rows = list(_list_node_rows(it.nodes))
+    rows = [
+        _format_node(node, compute_median(node.us) if node.us else None, node.depth)
+        for node in it.nodes
+    ]
     heads = ("plan node, without its children", "µs", "rows", "loops", "pages", "")
     screen.print_table(heads, rows, right=(1, 2, 3, 4))
     screen.print_gap()
-
-
-def _list_node_rows(nodes: Sequence[PlanNode]) -> Iterator[tuple[str, ...]]:
-    for node in nodes:
-        yield _format_node(node, compute_median(node.us) if node.us else None, node.depth)
 
 
 def _format_node(node: PlanNode | NodeReading, us: float | None, depth: int) -> tuple[str, ...]:
@@ -168,7 +160,6 @@ def _cut(text: str, letters: int) -> str:
 
 
 def _print_inner(it: Explanation) -> None:
-    """Statements inside functions, each with its plan."""
     rows: list[tuple[str, ...]] = []
     for inner in it.inner:
         what = ", ".join(filter(None, (inner.place, *inner.facts)))
@@ -283,6 +274,5 @@ def describe_first(rows: Sequence[StageDifference], whole: StageDifference) -> s
 
 
 def _describe_largest(rows: Sequence[StageDifference], first: StageDifference) -> str:
-    """A later stage, where that differs most."""
     largest = max(rows, key=lambda row: abs(row.difference_us or 0.0) if row.matters else 0.0)
     return "" if largest in (first, rows[-1]) else f" {largest.name.capitalize()} differs most."

@@ -38,7 +38,6 @@ class LinePrinter:
         self.trials: list[Trial] = []
 
     def __call__(self, event: Event) -> None:
-        """Prints what is over: a trial, or a block."""
         from dyno.compare.play.watch import (
             BlockDropped,
             BlockJudged,
@@ -83,7 +82,6 @@ def format_block_end(run: Run, trials: Sequence[Trial]) -> str:
 
 
 def format_trial(run: Run, trial: Trial) -> str:
-    """A trial that is over, on one line."""
     block = format_block_place(run, trial.block)
     who = name_player(trial.candidate)
     said = f"{block}  trial {trial.number}  {who}  {trial.workload}  {trial.status}"
@@ -167,7 +165,6 @@ class RunState:
         return ""
 
     def begin(self, trial: watch.TrialStarted) -> None:
-        """A trial starts; where it opens a block, the one before it is over."""
         last, now = self.trial, time.monotonic()
         if last is None or (last.block, last.attempt) != (trial.block, trial.attempt):
             if last and last.block >= 0:
@@ -214,7 +211,6 @@ class LivePanel:
         self.console, self.state = console, state
 
     def __call__(self, event: watch.Event) -> None:
-        """Takes an event in; the line follows."""
         stays = self.state.take(event)
         if stays:
             self.console.print(stays, markup=False)
@@ -234,14 +230,12 @@ def format_panel(state: RunState) -> str:
 
 
 def draw_bar(state: RunState) -> str:
-    """The blocks that are valid, of those that the next interim analysis takes."""
     share = min(max(state.estimate_share(), 0.0), 1.0)
     full = round(share * BAR)
     return "█" * full + "░" * (BAR - full)
 
 
 def format_block(state: RunState) -> str:
-    """Which block, and how long until the next interim analysis and at most."""
     if not state.trial or not state.run or state.trial.block < 0:
         return "client-only baseline"
     analyses = state.run.design.analyses
@@ -255,7 +249,6 @@ def format_block(state: RunState) -> str:
 
 
 def format_trial_start(run: Run, trial: watch.TrialStarted) -> list[str]:
-    """Which candidate plays, and what where there are several workloads."""
     parts = [name_player(trial.candidate)]
     if len(run.workloads) > 1:
         parts.append(trial.workload)
@@ -275,7 +268,6 @@ def format_phase(state: RunState) -> list[str]:
 
 
 def format_stream(stream: watch.StreamProgress) -> str:
-    """A stream's rate and slowest answer of late."""
     said = f"{stream.name} {screen.format_rate(stream.rate_per_s)}/s"
     said += f", slowest {screen.format_latency(stream.latency_ns_max)}"
     return said + (f", {stream.failed:,} failed" if stream.failed else "")

@@ -43,7 +43,6 @@ TEXT_SHOWN, LAYERS_SHOWN, STATEMENTS_SHOWN, EVENTS_SHOWN = 50, 14, 10, 2
 
 
 def print_profile(profile: ServerProfile, base: ServerProfile | None = None) -> None:
-    """All of it, with an earlier one beside it if there is one."""
     screen.print_paragraph(describe_profile(profile))
     _print_layers(profile, base)
     _print_waits(profile, base)
@@ -137,16 +136,10 @@ def _print_statements(profile: ServerProfile, base: ServerProfile | None) -> Non
     ]
     screen.print_table(STATEMENT_HEADS, cells, right=(2, 3, 4, 5))
     screen.print_paragraph(SOURCES[profile.statement_source])
-    for line in _list_plan_lines(profile):
-        screen.print_line(line)
-
-
-def _list_plan_lines(profile: ServerProfile) -> Iterator[str]:
-    """The plan of the statement that took most, of those that have one."""
-    planned = next((it for it in profile.statements if it.plan), None)
-    if planned:
-        yield f"plan of {shorten_text(planned.text, TEXT_SHOWN)}:"
-        yield from (f"  {line}" for line in planned.plan.splitlines())
+    if planned := next((it for it in profile.statements if it.plan), None):  # which took most
+        screen.print_line(f"plan of {shorten_text(planned.text, TEXT_SHOWN)}:")
+        for line in planned.plan.splitlines():
+            screen.print_line(f"  {line}")
 
 
 class ProfileScreen:
@@ -171,7 +164,6 @@ class ProfileScreen:
 
     @property
     def look(self) -> Callable[[ServerProfile], None] | None:
-        """What is told of the profile so far, where a screen is wanted."""
         return self._show if self._is_wanted else None
 
     def _show(self, profile: ServerProfile) -> None:
@@ -185,7 +177,6 @@ class ProfileScreen:
 
 
 def _list_live_lines(profile: ServerProfile) -> Iterator[str]:
-    """Layers, waits and statements, in the columns of their tables."""
     if series := list_cpu_series(profile):
         whole, *layers = tell_rows(sum_by_layer(series))
         yield f"{'layer':<40} % of a core   share"

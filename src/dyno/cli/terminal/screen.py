@@ -39,13 +39,11 @@ def make_console(*, stderr: bool = False) -> Console:
         """
 
         def on_broken_pipe(self) -> None:
-            """As print does."""
             raise BrokenPipeError
 
         def render(
             self, renderable: RenderableType, options: ConsoleOptions | None = None
         ) -> Iterable[Segment]:
-            """What rich draws, fit to print."""
             for it in super().render(renderable, options):
                 yield it if it.control else Segment(escape_text(it.text), it.style)
 
@@ -67,19 +65,16 @@ class Styled:
 
 
 def style_bold(words: str) -> Styled:
-    """Words in bold."""
     return Styled(words)
 
 
 def print_line(*parts: str | Styled, err: bool = False) -> None:
-    """One line, whatever is in the parts."""
     click.echo(
         "".join(escape_line(it) if isinstance(it, str) else str(it) for it in parts), err=err
     )
 
 
 def print_gap(*, err: bool = False) -> None:
-    """An empty line."""
     click.echo(err=err)
 
 
@@ -89,7 +84,6 @@ def indent(text: str) -> str:
 
 
 def print_lines(*parts: str | Styled, err: bool = False) -> None:
-    """Several lines."""
     click.echo(
         "".join(escape_text(it) if isinstance(it, str) else str(it) for it in parts), err=err
     )
@@ -105,7 +99,6 @@ def print_verbatim(text: str, *, err: bool = False, newline: bool = True) -> Non
 
 
 def print_paragraph(text: str, columns: int | None = None) -> None:
-    """Prose, wrapped for the reader."""
     columns = columns or min(make_console().width, PIPE_COLUMNS)
     filled = textwrap.fill(
         escape_text(text), columns, break_on_hyphens=False, break_long_words=False
