@@ -81,15 +81,15 @@ def observe(machine):
 '''
 SECTION = '''"""Section: nothing."""
 
-
-class Dummy:
-    title, place = "Dummy", 999
-
-    def render(self, book):
-        return "<p>dummy</p>"
+from dyno.report import Section
+from dyno.report.document import Prose
 
 
-SECTION = Dummy()
+def build(book):
+    return [Prose("dummy")]
+
+
+SECTION = Section("Dummy", 999, build)
 '''
 WORKLOAD = "-- Dummy: selects one.\nfunction event() con:query('SELECT 1') end\n"
 EXPERIMENT = """name = "dummy"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 
 DASH = "—"
 _PERCENT_MAX = 9999
@@ -73,9 +74,15 @@ def format_signed_percent(percent: float) -> str:
     return text.replace("-", "−")
 
 
-def format_interval(low_percent: float, high_percent: float) -> str:
-    """`[+4.8, +5.2]`."""
-    return f"[{format_signed_percent(low_percent)}, {format_signed_percent(high_percent)}]"
+def format_interval(
+    low: float | None,
+    high: float | None,
+    write: Callable[[float], str] = format_signed_percent,
+) -> str:
+    """`[+4.8, +5.2]`, in percent unless its ends are written otherwise; empty where they are not
+    on record.
+    """
+    return "" if low is None or high is None else f"[{write(low)}, {write(high)}]"
 
 
 def format_percent(value: float) -> str:

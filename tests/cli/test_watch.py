@@ -10,7 +10,7 @@ import pytest
 
 from dyno.cli import run_words
 from dyno.cli.watch import CELL, MOMENT, format_cell, parse_moment
-from dyno.report.html.watched import TimePlot, build_watched_page
+from dyno.report.watched import TimePlot, build_watched_page
 
 
 def test_a_time_is_read_in_utc() -> None:

@@ -18,7 +18,7 @@ from dyno.record.disk import (
     DiskSide,
     FileBlocks,
 )
-from dyno.report.text.disks import format_rate, summarize_jobs
+from dyno.report.disks import format_rate, summarize_jobs
 
 
 def find(run: DiskRun, audit: str) -> list[DiskFinding]:

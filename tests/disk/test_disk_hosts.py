@@ -25,7 +25,7 @@ from dyno.disk.verdict import judge_disks
 from dyno.host.checks import Machine, find_mount, quota
 from dyno.host.checks import device as device_check
 from dyno.host.checks.device import read_device_facts
-from dyno.report.text.disks import describe_device
+from dyno.report.disks import describe_device
 
 
 def test_a_folder_of_ones_own_needs_no_root_and_what_does_is_left_out_in_a_sentence(

@@ -10,6 +10,7 @@ import pytest
 from disk_runs import LOG, MB, READ, make_run, make_side
 from fakes import make_run as make_comparison
 from fakes import make_trials
+from report.page_text import print_document
 
 from dyno.cli import run_words
 from dyno.cli.disk import choose_exit_code
@@ -19,17 +20,16 @@ from dyno.disk.verdict import is_decided, judge_disks
 from dyno.errors import UsageError
 from dyno.record import Reading
 from dyno.record.disk import DiskRun, DiskTrace, FileBlocks, PublishedFigure
-from dyno.report.html.disks import render_disks
-from dyno.report.text.disks import (
+from dyno.report.disks import (
+    PARTS,
     describe_commits,
     describe_error_rates,
-    describe_parts,
-    describe_published,
     forecast_commits,
-    format_bar,
     make_commit_cells,
     measure_request_time,
+    render_disks,
 )
+from dyno.report.document import Bars
 
 PAIR = (make_side("/old"), make_side("/new"))
 
@@ -88,10 +88,10 @@ def test_a_single_path_has_no_verdict_but_is_invalid_where_its_numbers_are() -> 
 def test_what_was_published_stands_beside_what_was_measured() -> None:
     figure = PublishedFigure("a file beside a raw device", 2.0, "Small Datum", "/new", "/old")
     run = replace(compare(4.0), published=(figure,))
-    (told,) = describe_published(run)
     page = render_disks(run, judge_disks(run))
     assert "Published, and here" in page and "/old ÷ /new" in page and "a file beside a raw" in page
-    assert "2.0 times (Small Datum); here 4.0 times by medians, '/old' beside '/new'" in told
+    assert '<td class="n" data-label="published">2.0</td>' in page and "(Small Datum)" in page
+    assert '<td class="n" data-label="here">4.0</td>' in page
 
 
 def test_a_requests_time_is_split_into_submit_device_and_rest() -> None:
@@ -101,11 +101,11 @@ def test_a_requests_time_is_split_into_submit_device_and_rest() -> None:
     traced = DiskTrace("/data", READ.name, 9, 2_000.0, 20_000.0, 60_000.0, 90_000.0)
     time = measure_request_time(READ, make_run(blocks=1).plays, traced)
     assert time.parts == (2_000.0, 20_000.0, 60_000.0, 8_000.0, 0.0)
-    assert format_bar(time) == "qqqqDDDDDDDDDDDr"
+    parts = [(name, ns, "") for name, ns in zip(PARTS, time.parts, strict=True)]
+    assert "qqqqdddddddddddr" in print_document([Bars(PARTS, [("job", parts)])])
     hidden = [replace(play, device=None) for play in make_run(blocks=1).plays]
     time = measure_request_time(READ, hidden)
     assert time.parts == pytest.approx((2_000.0, 0.0, 0.0, 0.0, 98_000.0))
-    assert "c completion" in describe_parts([time]) and "device" not in describe_parts([time])
 
 
 def test_a_runs_commits_are_predicted_beside_what_they_were(
@@ -168,12 +168,12 @@ def test_show_and_report_tell_a_run_of_disks_again(
 def test_the_page_leads_with_the_verdict_and_draws_the_parts_of_a_requests_time() -> None:
     slow = compare(0.5)
     page = render_disks(slow, judge_disks(slow))
-    assert '<p class="verdict slower">/new is slower in 1 of 1' in page
+    assert '<p class="box bad">/new is slower in 1 of 1' in page
     assert page.count('<div class="shares">') == 2 and ">device</span>" in page
     assert "submit: 2.00 µs, device: 80.0 µs" in page and ">completion</span>" not in page
     holes = make_run([make_side(blocks=FileBlocks(0, 0, 64 * MB, 0, 100.0))])
     page = render_disks(holes, judge_disks(holes))
-    assert '<p class="verdict invalid">' in page and '<p class="reason invalid">' in page
+    assert '<p class="box bad">' in page and '<b class="bad">invalid</b>' in page
 
 
 def compare_with_itself(blocks: int, wrong: range) -> DiskRun:

@@ -9,9 +9,14 @@ from typing import Any
 
 from rich.console import Console
 
-from dyno.report import Book
+from dyno.printable import escape_text
+from dyno.record import Run, Verdict
+from dyno.report import Book, Section
+from dyno.report.document import Document
+from dyno.report.render.html import render_html
+from dyno.report.render.terminal import render_terminal
 from dyno.report.sections.trust import SECTION
-from dyno.report.text import brief
+from dyno.report.sections.verdict import build_whole, list_whole
 
 
 def words(markup: str) -> str:
@@ -20,15 +25,29 @@ def words(markup: str) -> str:
     return re.sub(r" ([.,:;])", r"\1", html.unescape(plain))
 
 
+def draw(section: Section, book: Book) -> str:
+    """A section as HTML; empty where it has nothing to say."""
+    return str(render_html(section.build(book)))
+
+
+def print_document(document: Document, width: int = 100) -> str:
+    console = Console(width=width, color_system=None, highlight=False, markup=False)
+    with console.capture() as drawn:
+        console.print(render_terminal(document))
+    return "\n".join(line.rstrip() for line in escape_text(drawn.get()).splitlines()) + "\n"
+
+
+def format_verdict(run: Run, verdict: Verdict, everything: bool = False, width: int = 100) -> str:
+    """The whole verdict on a terminal without colour."""
+    return print_document(list(list_whole(run, verdict, everything)), width)
+
+
 def said(book: Book) -> str:
-    return words(SECTION.render(book))
+    return words(draw(SECTION, book))
 
 
 def terminal(book: Book) -> str:
-    console = Console(width=300, color_system=None)
-    with console.capture() as drawn:
-        console.print(brief.build_brief_table(book))
-    return drawn.get()
+    return print_document(build_whole(book), 300)
 
 
 def changed(book: Book, **changes: Any) -> Book:

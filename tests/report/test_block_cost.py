@@ -14,7 +14,7 @@ from dyno.record import Interleaving, Trial
 from dyno.report import Book
 from dyno.report.block_cost import compute_block_costs, describe_block_cost
 from dyno.report.sections.trust import SECTION
-from report.page_text import words
+from report.page_text import draw, words
 
 S = 10**9
 
@@ -56,7 +56,7 @@ def test_it_is_told_where_it_is_known_and_of_whole_blocks_only() -> None:
     )
     known = book(TURNS)
     assert describe_block_cost(known) == f"a {told}"
-    assert f"A {told}." in words(SECTION.render(known))
+    assert f"A {told}." in words(draw(SECTION, known))
     older = [dataclasses.replace(t, began_ns=0, over_ns=0) for t in known.trials]
     torn = [t for t in known.trials if (t.block, t.candidate) != (1, "new")]
     assert describe_block_cost(dataclasses.replace(known, trials=older)) == ""

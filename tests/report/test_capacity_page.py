@@ -11,8 +11,7 @@ from dyno.cli.terminal.capacity import format_block, format_step
 from dyno.compare.capacity.player import StepTold
 from dyno.judge.capacity import judge_capacity
 from dyno.record.capacity import CapacityBlock, CapacityPlan
-from dyno.report.html.capacity import render_capacity
-from dyno.report.text.capacity import describe_answer, describe_step
+from dyno.report.capacity import describe_answer, describe_step, render_capacity
 
 
 def tell(plan: CapacityPlan, blocks: list[CapacityBlock]) -> str:

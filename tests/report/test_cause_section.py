@@ -25,7 +25,7 @@ from dyno.record.profile import CpuSampling
 from dyno.report import Book, export
 from dyno.report.html import page
 from dyno.report.sections import cause
-from dyno.report.text import verdict as text
+from report.page_text import draw, format_verdict
 from report.sampled_book import make_sampled_book
 
 
@@ -55,7 +55,7 @@ def list_frames(frame: list[Any]) -> Iterator[list[Any]]:
 
 
 def test_each_part_of_the_sentence_links_to_a_table_that_is_there(html: str) -> None:
-    sentence = html.split('<p class="cause">')[1].split("</p>")[0]
+    sentence = html.split('<section id="cause"')[1].split("<p>")[1].split("</p>")[0]
     links = re.findall(r'href="#([^"]+)"', sentence)
     assert links and set(links) == {"layers-1"}
     assert 'id="layers-1"' in html
@@ -68,8 +68,8 @@ def test_the_section_is_the_first_under_the_verdict(html: str) -> None:
 
 
 def test_the_table_has_the_whole_first_and_then_every_layer(html: str, book: Book) -> None:
-    table = html.split('<table class="layers">')[1].split("</table>")[0]
-    rows = re.findall(r'<th scope="row">([^<]+)</th>', table)
+    table = html.split('<table id="layers-1">')[1].split("</table>")[0]
+    rows = re.findall(r'<th scope="row">(?:<b class="strong">)?([^<]+)<', table)
     (cpu,) = book.verdict.causes[0].cpu
     assert rows == ["all CPU time", *(row.layer for row in cpu.layers)]
     assert table.index("tokenizer and parser") < table.index("costlier", table.index("tokenizer"))
@@ -118,7 +118,7 @@ def test_the_page_fetches_nothing(html: str) -> None:
 
 
 def test_the_terminal_has_the_sentence(book: Book) -> None:
-    told = " ".join(text.format_verdict(book.run, book.verdict, width=200).split())
+    told = " ".join(format_verdict(book.run, book.verdict, width=200).split())
     assert f"what changed: {book.verdict.causes[0].sentence}" in told
 
 
@@ -169,6 +169,6 @@ def test_servers_that_run_already_and_the_kernels_time_are_said_not_to_be_sample
 
 def build_section(book: Book, sampling: CpuSampling | None) -> str:
     run = dataclasses.replace(book.run, cpu_sampling=sampling)
-    section = cause.SECTION.render(dataclasses.replace(book, run=run))
+    section = draw(cause.SECTION, dataclasses.replace(book, run=run))
     assert section
     return html_module.unescape(" ".join(section.split())).replace("<code>", "")

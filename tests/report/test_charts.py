@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dyno.report.html.charts import (
+from dyno.report.charts import (
     Axis,
     Band,
     Chart,
@@ -24,7 +24,7 @@ from dyno.report.html.charts import (
     make_linear_axis,
     make_slowdown_axis,
 )
-from dyno.report.html.drawing import draw_figure
+from dyno.report.render.svg import draw_figure
 
 TEN = Axis("", 0, 10, [(0, "0"), (5, "five")])
 

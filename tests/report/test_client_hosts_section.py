@@ -10,6 +10,7 @@ from fakes import make_client_part, make_record, make_run, make_tally, make_tria
 from dyno.judge.analysis.judge import judge
 from dyno.report import Book
 from dyno.report.sections.client_hosts import SECTION
+from report.page_text import draw
 
 
 def make_book(*hosts: str) -> Book:
@@ -25,12 +26,15 @@ def make_book(*hosts: str) -> Book:
 
 
 def test_each_host_has_a_row_with_its_part() -> None:
-    html = (SECTION.render(make_book("c1", "c2")) or "").replace("\u00a0", " ")
-    assert html.count("<tr><td>select/run</td>") == 2
-    assert "<td>c1</td><td>4</td>" in html and "<td>c2</td><td>4</td>" in html
+    html = (draw(SECTION, make_book("c1", "c2"))).replace("\u00a0", " ")
+    assert html.count('<tr><th scope="row">select/run</th>') == 2
+    assert all(
+        f'<td data-label="host">{it}</td><td class="n" data-label="users">4<' in html
+        for it in ("c1", "c2")
+    )
     for cell in ("97 %", "10 µs", "± 20 µs", "not known"):
-        assert f"<td>{cell}</td>" in html
+        assert f">{cell}</td>" in html
 
 
 def test_one_driver_has_no_table() -> None:
-    assert SECTION.render(make_book()) is None
+    assert draw(SECTION, make_book()) == ""

@@ -17,8 +17,7 @@ from dyno.record.count import (
     CountedFunction,
     FunctionChange,
 )
-from dyno.report.html.counts import render_count
-from dyno.report.text.counts import build_count_headline
+from dyno.report.counts import build_count_headline, render_count
 
 ROW = CountComparison(
     base="sqlite@3.46",
@@ -82,7 +81,7 @@ def test_terminal_and_page_have_the_same_numbers_and_say_what_they_leave_out(
         FunctionChange(f"f{n}", "o", "parser", 900.0, 1000.0 + n, 90.0 + n, 110.0 + n)
         for n in range(45)
     )
-    tree = tuple(CallChange(0, f"c{n}", 0.0, 7.0) for n in range(31))
+    tree = tuple(CallChange(0, f"c{n}", 0.0, 7.0) for n in range(41))
     row = dataclasses.replace(ROW, layers=changes[:1], changes=changes, tree=tree)
     count = make_count("sqlite@3.46", "sqlite@3.54")
     once = dataclasses.replace(count.counts[1], repeats=(4172.0,), beside=(0.0,))
@@ -93,8 +92,8 @@ def test_terminal_and_page_have_the_same_numbers_and_say_what_they_leave_out(
         assert text.count("+100.0 [+90, +110]") == 2, "as layer and as function"
         assert "+7.0" in text
         assert "sqlite@3.54: counted once, so nothing says how far it varies" in text
-    assert "… and 35 more (functions)" in said and "… and 1 more (calls)" in said
-    assert "… and 5 more (functions)" in page
+    for text in (said, page):
+        assert "… and 5 more (functions)" in text and "… and 1 more (calls)" in text
     assert page.count("not known") == 1, "restarts of one that was counted once"
 
 

@@ -14,10 +14,10 @@ from judging import judge_unaudited
 from dyno import numbers
 from dyno.record import Crossing
 from dyno.report import Book, load_sections
+from dyno.report.charts import Band, Dots, Note
 from dyno.report.html import page
-from dyno.report.html.charts import Band, Dots, Note
 from dyno.report.sections import effects, spread
-from dyno.report.text import verdict as text
+from report.page_text import draw, format_verdict
 
 SECTIONS = load_sections()
 
@@ -32,7 +32,7 @@ def make_book(crossing: Crossing = "factorial") -> Book:
 
 
 def rendered(name: str, book: Book) -> str:
-    return SECTIONS[name].render(book) or ""
+    return draw(SECTIONS[name], book)
 
 
 def words(page: str) -> str:
@@ -74,7 +74,8 @@ def test_the_spread_of_each_cell_is_a_table_and_so_is_that_of_each_level() -> No
     for side in book.run.candidates:
         assert said.count(side.name) == 1, "mean and worst of one metric are one number"
     assert "level mean range worst range mean CoV worst CoV" in said
-    levels = dict(spread.summarize_levels(book.run, book.verdict.spread))
+    found = spread.summarize_levels(book.run, book.verdict.spread)
+    levels = {name: own for name, *own in found}
     assert list(levels) == ["aslr=on", "aslr=off", "preload=off", "preload=on", "all cells"]
     own = [s.range_percent for s in book.verdict.spread if s.candidate.startswith("aslr=off")]
     assert levels["aslr=off"][:2] == [numbers.format_percent(v) for v in (sum(own) / 2, max(own))]
@@ -83,7 +84,7 @@ def test_the_spread_of_each_cell_is_a_table_and_so_is_that_of_each_level() -> No
 def test_levels_that_one_at_a_time_leaves_with_unequally_many_cells_are_not_compared() -> None:
     book = make_book("one at a time")
     assert "By level" not in rendered("spread", book)
-    assert "all  " in text.format_verdict(book.run, book.verdict)
+    assert "all  " in format_verdict(book.run, book.verdict)
 
 
 def test_a_main_effect_s_note_stands_below_it() -> None:
@@ -109,12 +110,12 @@ def test_the_page_holds_no_table_of_cells_against_the_base() -> None:
 def test_a_run_without_factors_has_no_effects() -> None:
     book = make_book()
     plain = dataclasses.replace(book.run, factors=())
-    assert SECTIONS["effects"].render(dataclasses.replace(book, run=plain)) is None
+    assert draw(SECTIONS["effects"], dataclasses.replace(book, run=plain)) == ""
 
 
 def test_the_terminal_fits_a_hundred_columns_and_ends_with_the_verdict() -> None:
     book = make_book()
-    lines = text.format_verdict(book.run, book.verdict).splitlines()
+    lines = format_verdict(book.run, book.verdict).splitlines()
     assert max(map(len, lines)) <= 100
     assert lines[0] == "effects on select / run / reader rate, margin 2 %"
     said = " ".join(lines[-3:])
@@ -125,5 +126,5 @@ def test_the_terminal_fits_a_hundred_columns_and_ends_with_the_verdict() -> None
 
 def test_everything_shows_an_interaction_once() -> None:
     book = make_book()
-    said = text.format_verdict(book.run, book.verdict, everything=True)
+    said = format_verdict(book.run, book.verdict, everything=True)
     assert said.count("aslr=off × preload=on") == 1

@@ -18,8 +18,9 @@ from dyno.record.cause import CauseClause
 from dyno.report import Book
 from dyno.report.headline import build_headline, choose_rows, describe_largest, list_reasons
 from dyno.report.names import describe_candidate, name_measurements
-from dyno.report.text.first_screen import build_first_screen
-from dyno.report.text.forest import draw_interval, draw_labels, make_axis
+from dyno.report.render.plotted_table import draw_interval, draw_labels, make_axis
+from dyno.report.render.terminal import render_terminal
+from dyno.report.sections.verdict import build_first_screen
 from report.book import make_book
 from report.test_text import check
 
@@ -34,7 +35,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
 def draw(book: Book, width: int = 80, **colour: Any) -> str:
     console = Console(width=width, highlight=False, markup=False, **colour)
     with console.capture() as drawn:
-        console.print(build_first_screen(book, width))
+        console.print(render_terminal(build_first_screen(book)))
     return "\n".join(line.rstrip() for line in drawn.get().splitlines()) + "\n"
 
 

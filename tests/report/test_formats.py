@@ -21,7 +21,7 @@ from dyno.record import Doubt
 from dyno.report import Book
 from dyno.report.formats import load_formats, write_format
 from dyno.report.formats._rows import list_primaries, list_rows
-from dyno.report.formats.markdown import draw_interval
+from dyno.report.render.markdown import draw_interval
 from report.book import make_book
 
 DOUBT = Doubt("round_trip", "the way there and back is most of it")

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from dyno.report.html import history, page
-from dyno.report.html.charts import Axis, Chart, ChartPanel, Dot, Dots
-from dyno.report.html.drawing import draw_figure
+from dyno.report import history
+from dyno.report.charts import Axis, Chart, ChartPanel, Dot, Dots
+from dyno.report.document import Figure, Heading
+from dyno.report.html import page
 from report.book import make_book
 from report.chromium import browser, needed
 from report.made_history import make_history
@@ -96,7 +97,7 @@ def test_the_main_table_shows_all_its_columns(tab: Tab, kind: str) -> None:
         return
     tab.size(1200, 900)
     tab.evaluate("new Promise((go) => setTimeout(go, 300))")
-    hidden = "[...document.querySelectorAll('.scroll:has(.main)')]"
+    hidden = "[...document.querySelectorAll('#numbers .scroll')]"
     tab.evaluate("document.getElementById('numbers').open = true")
     assert tab.evaluate(f"{hidden}.length") == 2
     assert tab.evaluate(f"{hidden}.map((it) => it.scrollWidth - it.clientWidth)") == [0, 0]
@@ -161,9 +162,11 @@ def test_a_chart_that_is_packed_is_drawn_when_it_is_chosen(tmp_path: Path) -> No
         for n in range(40)
     ]
     file = tmp_path / "page.html"
-    part = page.PagePart("Charts", "charts", draw_figure(charts, "caption"))
     head = page.PageHead("many", "", "many", "", "")
-    file.write_text(page.build_page(head, [part]), encoding="utf-8")
+    file.write_text(
+        page.build_page(head, [Heading("Charts", "charts"), Figure(charts, "caption")]),
+        encoding="utf-8",
+    )
     chosen = """document.querySelectorAll('.plot')[39].querySelector('circle')"""
     with browser(needed(), tmp_path / "profile") as opened:
         opened.open(file.as_uri())

@@ -10,7 +10,7 @@ import pytest
 from made_profiles import make_profile
 
 from dyno.report.html.page import replace_file
-from dyno.report.html.server_profile import build_profile_page
+from dyno.report.server_profile import build_profile_page
 from report.chromium import browser, needed
 from report.tab import Tab
 

@@ -14,6 +14,7 @@ from dyno.record import Cause, CounterDifference, Reading, WaitDifference
 from dyno.record.cause import CpuDifference, LayerDifference
 from dyno.report import Book, load_sections
 from dyno.report.sections.published import LAYERS
+from report.page_text import draw
 
 SECTION = load_sections()["published"]
 PLACE = ("select", "run", "aslr=off preload=off")
@@ -48,7 +49,7 @@ def render(*figures: dict[str, str]) -> list[str]:
         ),
     )
     verdict = dataclasses.replace(judge_unaudited(run, trials), causes=(cause,))
-    page = SECTION.render(Book(Path(), run, trials, verdict)) or ""
+    page = draw(SECTION, Book(Path(), run, trials, verdict))
     rows = page.replace("</tr>", "\n").split("<tbody>")[1]
     plain = html.unescape(re.sub(r"<[^>]+>", " ", rows.replace("\n</", "</")))
     return [each for line in plain.split("\n") if (each := re.sub(r"\s+", " ", line).strip())]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dyno.report.sections.settings import SECTION
 from report.book import make_book
-from report.page_text import words
+from report.page_text import draw, words
 
 
 def test_settings_that_differ_stand_by_cost_and_those_set_elsewhere_are_alike(
@@ -23,7 +23,7 @@ def test_settings_that_differ_stand_by_cost_and_those_set_elsewhere_are_alike(
     ]
     sides = tuple(dataclasses.replace(side, engine="sqlite") for side in book.run.candidates)
     run = dataclasses.replace(book.run, candidates=sides)
-    drawn = words(SECTION.render(dataclasses.replace(book, run=run, trials=trials)))
+    drawn = words(draw(SECTION, dataclasses.replace(book, run=run, trials=trials)))
     places = [drawn.index(name) for name in ("synchronous", "cache_size", "a_new", "alike")]
     assert places == sorted(places)
     assert drawn.index("threads") > places[-1], "set in another place is the same value"
@@ -33,5 +33,5 @@ def test_settings_that_nobody_reported_are_not_told_as_equal(tmp_path: Path) -> 
     book = make_book(tmp_path, ("3.24.0", "3.54.1"), phases=1)
     silent = [dataclasses.replace(trial, settings={}) for trial in book.trials]
     assert "No engine reported its settings" in words(
-        SECTION.render(dataclasses.replace(book, trials=silent))
+        draw(SECTION, dataclasses.replace(book, trials=silent))
     )

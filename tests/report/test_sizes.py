@@ -9,6 +9,7 @@ from dyno.record import Conditions, DataCondition, Phase, Primary, Trial
 from dyno.report import Book
 from dyno.report.sections.sizes import SECTION
 from report.book import make_book
+from report.page_text import draw
 
 #: Bytes of a table, of its indexes and of all files: of the base, and twice as many of the others.
 BYTES = {"data_bytes": 3_000_000, "index_bytes": 0}
@@ -34,7 +35,7 @@ def loaded_book(folder: Path) -> Book:
 
 
 def test_rates_and_sizes_stand_beside_one_another_and_against_the_base(tmp_path: Path) -> None:
-    page = SECTION.render(loaded_book(tmp_path))
+    page = draw(SECTION, loaded_book(tmp_path))
     assert page
     heads = [part.partition("<")[0] for part in page.split('class="n">')[1:4]]
     assert heads[0].startswith("l.i0, ") and heads[1:] == ["data", "index"]
@@ -44,4 +45,4 @@ def test_rates_and_sizes_stand_beside_one_another_and_against_the_base(tmp_path:
 
 
 def test_a_run_whose_scripts_counted_no_bytes_has_no_such_section(tmp_path: Path) -> None:
-    assert SECTION.render(make_book(tmp_path)) is None
+    assert draw(SECTION, make_book(tmp_path)) == ""

@@ -25,9 +25,9 @@ from dyno.judge.analysis import judge
 from dyno.judge.analysis.run_view import RunView
 from dyno.record import Verdict
 from dyno.report import Book, load_sections
-from dyno.report.html.charts import Dots
+from dyno.report.charts import Dots
 from dyno.report.sections.sweep import draw_charts
-from dyno.report.text import verdict as text
+from report.page_text import draw, format_verdict
 
 SECTION = load_sections()["sweep"]
 #: Threads to the base's rate; the new one has a quarter less.
@@ -67,7 +67,7 @@ def panels(book: Book) -> list[list[Dots]]:
 def test_a_run_without_a_sweep_has_no_such_section() -> None:
     run = make_run()
     book = Book(Path(), run, [make_trial(1, "old", 0, 9.0)], make_book(["1"]).verdict)
-    assert SECTION.render(book) is None
+    assert draw(SECTION, book) == ""
 
 
 def test_each_candidate_is_a_line_of_rates_and_one_of_latencies() -> None:
@@ -86,7 +86,7 @@ def test_each_candidate_is_a_line_of_rates_and_one_of_latencies() -> None:
 
 
 def test_the_table_has_rate_latency_and_ratio_of_every_point() -> None:
-    text = re.sub(r"<[^>]+>|\s+", " ", SECTION.render(make_book(list(RATES))) or "")
+    text = re.sub(r"<[^>]+>|\s+", " ", draw(SECTION, make_book(list(RATES))))
     words = re.sub(r"\s+", " ", html.unescape(text))
     assert "candidate 1 4 16" in words
     assert "old 1.05 k/s" in words and "new 788 /s" in words.replace("788/s", "788 /s")
@@ -113,5 +113,5 @@ def test_levels_that_are_words_stand_in_a_row() -> None:
 def test_the_terminal_s_table_has_the_values_in_the_experiment_s_order() -> None:
     book = make_book(["1", "4", "16"])
     verdict = judge.judge(book.run, book.trials)
-    said = text.format_verdict(book.run, verdict)
+    said = format_verdict(book.run, verdict)
     assert re.findall(r"threads=(\d+)\n", said)[:3] == ["1", "4", "16"]

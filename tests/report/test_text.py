@@ -17,9 +17,8 @@ from dyno.judge.analysis.analysis import MEAN
 from dyno.record import Verdict
 from dyno.report import Book, export
 from dyno.report.sections import verdict as section
-from dyno.report.text import verdict as text
 from report.book import make_book
-from report.page_text import words
+from report.page_text import draw, format_verdict, words
 
 HERE = Path(__file__).parent
 KEYS = (
@@ -43,18 +42,18 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
 
 
 def test_the_table_of_a_run_with_two_candidates_is_as_it_was(book: Book) -> None:
-    check("table.txt", text.format_verdict(book.run, book.verdict))
+    check("table.txt", format_verdict(book.run, book.verdict))
 
 
 def test_the_table_shows_exploratory_metrics_when_asked(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("3.24.0", "3.54.1"), phases=1)
-    check("table-everything.txt", text.format_verdict(book.run, book.verdict, everything=True))
+    check("table-everything.txt", format_verdict(book.run, book.verdict, everything=True))
 
 
 def test_a_quick_run_that_is_not_complete_says_both(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("3.24.0", "3.54.1"), phases=1, quick=True)
     verdict = dataclasses.replace(book.verdict, complete=False)
-    found = text.format_verdict(book.run, verdict)
+    found = format_verdict(book.run, verdict)
     assert found.startswith("QUICK")
     assert "not complete" in found
 
@@ -63,7 +62,7 @@ def test_a_note_that_many_comparisons_share_is_said_once(book: Book) -> None:
     first = next(c for c in book.verdict.comparisons if c.primary)
     notes = [("so far: 5 of 10 blocks",)] * 6 + [("on its own",)]
     shared = tuple(dataclasses.replace(first, notes=each) for each in notes)
-    found = text.format_verdict(book.run, dataclasses.replace(book.verdict, comparisons=shared))
+    found = format_verdict(book.run, dataclasses.replace(book.verdict, comparisons=shared))
     assert found.count("so far: 5 of 10 blocks") == 1
     assert "6 of 7 comparisons: so far: 5 of 10 blocks" in found
     assert f"{first.candidate}, " in found[: found.index("on its own")].splitlines()[-1]
@@ -71,9 +70,7 @@ def test_a_note_that_many_comparisons_share_is_said_once(book: Book) -> None:
 
 def test_the_table_fits_a_hundred_columns_and_wraps_in_fewer(book: Book) -> None:
     for width in (100, 72):
-        lines = text.format_verdict(
-            book.run, book.verdict, everything=True, width=width
-        ).splitlines()
+        lines = format_verdict(book.run, book.verdict, everything=True, width=width).splitlines()
         assert max(map(len, lines)) <= width
 
 
@@ -81,23 +78,23 @@ def test_names_are_not_torn_where_each_row_has_a_count_of_blocks(book: Book) -> 
     first, *others = book.verdict.comparisons
     unlike = dataclasses.replace(first, dropped=5)
     verdict = dataclasses.replace(book.verdict, comparisons=(unlike, *others))
-    found = text.format_verdict(book.run, verdict)
+    found = format_verdict(book.run, verdict)
     assert "  l.i0 server CPU/op " in found and f" {first.blocks}/{first.blocks + 5} " in found
 
 
 def test_no_word_claims_that_nothing_changed(book: Book) -> None:
-    assert "no change" not in text.format_verdict(book.run, book.verdict, everything=True).lower()
+    assert "no change" not in format_verdict(book.run, book.verdict, everything=True).lower()
 
 
 def test_names_that_look_like_markup_are_shown_as_they_are(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("[red]old[/red]", "[bold]"), phases=1)
-    found = text.format_verdict(book.run, book.verdict)
+    found = format_verdict(book.run, book.verdict)
     assert "[bold] against [red]old[/red]" in found
 
 
 def test_a_verdict_without_comparisons_still_says_its_sentence() -> None:
     verdict = Verdict("invalid", "no trial ended well", False, (), (), ())
-    assert "no trial ended well" in text.format_verdict(make_run(), verdict)
+    assert "no trial ended well" in format_verdict(make_run(), verdict)
 
 
 def test_the_rows_are_as_they_were(tmp_path: Path) -> None:
@@ -142,8 +139,8 @@ def test_a_gate_that_is_the_mean_is_told_with_its_rows_in_text_and_on_the_page(b
     )
     row = f"new against {mean.base} on the whole: not slower, ≤ 0.50 %"
     for one, show in ((gated, True), (book, False)):
-        told = " ".join(text.format_verdict(one.run, one.verdict, width=200).split())
-        page = words(section.SECTION.render(one))
+        told = " ".join(format_verdict(one.run, one.verdict, width=200).split())
+        page = words(draw(section.SECTION, one))
         for said in (told, page):
             assert (row in said) == show
             assert ("geometric mean over all workloads" in said) == show

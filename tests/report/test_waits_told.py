@@ -8,7 +8,8 @@ from fakes import make_record, make_tally
 
 from dyno.record import Cause, WaitDifference
 from dyno.record.waits import SessionState, WaitProfile
-from dyno.report.html.waits import build_wait_table, list_missing
+from dyno.report.render.html import render_html
+from dyno.report.sections.cause import build_waits, list_missing
 
 RECORD = make_record([make_tally(10.0)])
 LOCKS = WaitDifference(
@@ -24,14 +25,14 @@ LOCKS = WaitDifference(
 
 def render(cause: Cause, **changes: object) -> str:
     record = dataclasses.replace(RECORD, **changes)  # type: ignore[arg-type]
-    return str(build_wait_table(cause, "old", "95", "waits-1", [record]))
+    return str(render_html(build_waits(cause, "old", "95 % interval", "waits-1", [record])))
 
 
 def test_a_row_has_both_sides_shares_interval_and_what_was_waited_for() -> None:
     profile = WaitProfile(40, (SessionState("locks", "tuple", 3),), cpu_ns=20_000_000)
     html = render(Cause("new", "", waits=(LOCKS,)), waits=profile)
     assert 'id="waits-1"' in html and "transactionid, tuple</td>" in html
-    assert ", 40.0\N{NARROW NO-BREAK SPACE}%" in html and "relation" not in html
+    assert ", 40.0\N{NO-BREAK SPACE}%" in html and "relation" not in html
     assert "Sessions were sampled 40 times" in html and "0.2\N{NO-BREAK SPACE}% of a core" in html
 
 

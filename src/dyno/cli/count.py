@@ -128,8 +128,8 @@ def write_result(count: Count, rows: Sequence[CountComparison], file: Path) -> N
     (`record/count.py`, `CountComparison`).
     """
     from dyno.judge.counts import judge_overall
+    from dyno.report.counts import describe_comparison
     from dyno.report.html.page import write_user_file
-    from dyno.report.text.counts import describe_comparison
 
     told = {
         "overall": judge_overall(rows),

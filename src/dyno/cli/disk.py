@@ -188,8 +188,8 @@ def write_verdict(run: DiskRun, verdict: DiskVerdict, file: Path) -> None:
     """`--json`: the verdict (`record/disk.py`, `DiskVerdict`), and as `jobs` what each job did on
     each side (`report/text/disks.py`, `JobSummary`; latencies in ns).
     """
+    from dyno.report.disks import summarize_jobs
     from dyno.report.html.page import write_user_file
-    from dyno.report.text.disks import summarize_jobs
 
     told = asdict(verdict) | {"jobs": [asdict(each) for each in summarize_jobs(run)]}
     write_user_file(file, json.dumps(told, indent=1) + "\n")

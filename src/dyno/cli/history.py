@@ -267,7 +267,7 @@ def write_files(history: History, chosen: HistoryOptions) -> None:
         text = json.dumps(encode_with_former_keys(history), indent=1, allow_nan=False)
         page.write_user_file(chosen.json_file, text + "\n")
     if chosen.html_file:
-        from dyno.report.html import history as history_page
+        from dyno.report import history as history_page
 
         links = history_page.ReportLinks(partial(find_report, chosen.html_file.resolve().parent))
         page.write_user_file(chosen.html_file, history_page.build_history_page(history, links))

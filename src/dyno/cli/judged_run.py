@@ -163,19 +163,15 @@ def show_progress(
 
 def tell_verdict(folder: RunFolder, asked: RunOptions) -> Verdict:
     from dyno.report.rehearsal import build_first_rows
-    from dyno.report.render.terminal import render_terminal
-    from dyno.report.text import brief, first_screen
+    from dyno.report.sections import verdict
 
     book = derive_files(folder)
-    screen.print_gap()
     if book.verdict.rehearsal:
-        screen.draw(render_terminal(build_first_rows(book)), screen.choose_screen_columns())
+        screen.draw_document(build_first_rows(book), screen.choose_screen_columns())
     elif asked.verbose:
-        screen.draw(brief.build_brief_table(book))
+        screen.draw_document(verdict.build_whole(book))
     else:
-        columns = screen.choose_screen_columns()
-        screen.draw(first_screen.build_first_screen(book, columns), columns)
-    screen.print_gap()
+        screen.draw_document(verdict.build_first_screen(book), screen.choose_screen_columns())
     for name, said in _list_further(folder, book, asked.strict):
         screen.print_line(f"{name:<8}{said}")
     _write_files(book, asked)

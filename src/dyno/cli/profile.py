@@ -161,7 +161,7 @@ def _write(
     from dyno.cli.terminal.profile import print_profile
     from dyno.compare.run_folder import write_json
     from dyno.report.html.page import replace_file
-    from dyno.report.html.server_profile import build_profile_page
+    from dyno.report.server_profile import build_profile_page
 
     write_json(output, asdict(profile))
     page = replace_file(output.with_suffix(".html"), build_profile_page(profile, base))

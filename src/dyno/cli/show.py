@@ -161,9 +161,7 @@ def show_comparison(folder: Path) -> None:
     from dyno.judge.analysis.judge import judge
     from dyno.report import Book
     from dyno.report.rehearsal import build_rehearsal
-    from dyno.report.render.terminal import render_terminal
-    from dyno.report.sections import components
-    from dyno.report.text import brief, layers
+    from dyno.report.sections import cause, components, verdict
 
     made = RunFolder(folder)
     run, trials = made.read_run(), made.read_trials()
@@ -177,12 +175,11 @@ def show_comparison(folder: Path) -> None:
     book = Book(made.path, run, trials, judge(run, trials, counts=made.read_counts()))
     if book.verdict.rehearsal:
         screen.print_paragraph(book.verdict.sentence)
-        screen.draw(render_terminal(build_rehearsal(book)))
+        screen.draw_document(build_rehearsal(book))
         return
-    screen.draw(brief.build_brief_table(book, everything=True))
-    for part in layers.build_layer_tables(book.verdict):
-        screen.draw(part)
-    screen.draw(components.build_sources_table(book))
+    layers = cause.build_first_layers(book)
+    whole = [*verdict.build_whole(book, everything=True), *layers, *components.build(book)]
+    screen.draw_document(whole, is_apart=False)
 
 
 def show_disk_run(folder: Path) -> None:

@@ -331,7 +331,7 @@ def _print(answer: ReadRows) -> None:
 def plot(since: datetime, until: datetime, folder: Path, output: Path) -> None:
     """Plot what the server did between two times, as one HTML file."""
     from dyno.report.html.page import write_user_file
-    from dyno.report.html.watched import TimePlot, build_watched_page
+    from dyno.report.watched import TimePlot, build_watched_page
     from dyno.servers.watch.reading import PLOT, list_reports, read_title
 
     record = _open(folder)

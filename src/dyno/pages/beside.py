@@ -21,9 +21,9 @@ from dyno.pages.library import ListedRun
 from dyno.pages.reports import read_verdict
 from dyno.record import Candidate, Comparison, Metric, Run, Verdict
 from dyno.record.build_facts import read_build_facts
-from dyno.report.html.forest_table import MARKS
 from dyno.report.html.markup import render
 from dyno.report.names import name_measurements
+from dyno.report.render.forest import MARKS
 from dyno.report.words import choose_standing, format_verdict
 
 Facts = dict[str, str]

@@ -17,9 +17,9 @@ from dyno.pages.frame import RUNS, SitePage, read_template
 from dyno.pages.library import ListedRun
 from dyno.pages.reports import read_verdict
 from dyno.record import Comparison, Run, Verdict
-from dyno.report.html.forest_table import MARKS
 from dyno.report.html.markup import render
 from dyno.report.names import name_measurements
+from dyno.report.render.forest import MARKS
 
 #: Metrics beside the primaries that are a column, those that most rows have first.
 COLUMNS_MAX = 8

@@ -20,11 +20,16 @@ from dyno.pages.library import ListedRun
 from dyno.pages.waiting import ReadProgress, start_aside, wait_for_promise
 from dyno.record import FlaggedChange, History, HistorySeries
 from dyno.report import words
-from dyno.report.html.charts import Chart
-from dyno.report.html.drawing import draw_figure
-from dyno.report.html.history import build_left_out, list_anchored_series
+from dyno.report.charts import Chart
+from dyno.report.history import (
+    build_left_out,
+    draw_series,
+    format_point,
+    list_anchored_series,
+)
 from dyno.report.html.markup import render
-from dyno.report.html.timeline import draw_series, format_point
+from dyno.report.render.html import render_html
+from dyno.report.render.svg import draw_figure
 
 ALPHA = 0.01
 #: Zooms: the newest so many points, and so many to either side of a change.
@@ -139,7 +144,7 @@ def build_history_page(
         drawn=[(a, series, _draw(series, newest)) for a, series in _sort_changed_first(anchored)],
         open_max=OPEN_MAX,
         alpha=history.alpha,
-        left_out=build_left_out(history),
+        left_out=render_html(build_left_out(history)),
         told=words.format_series,
         size=words.format_change_size,
         verdict=words.format_past_verdict,

@@ -28,11 +28,11 @@ from dyno.record.count import Count
 from dyno.record.disk import DiskRun
 from dyno.record.server_profile import ServerProfile
 from dyno.report import Book
-from dyno.report.html.capacity import render_capacity
-from dyno.report.html.counts import render_count
-from dyno.report.html.disks import render_disks
+from dyno.report.capacity import render_capacity
+from dyno.report.counts import render_count
+from dyno.report.disks import render_disks
 from dyno.report.html.page import build_run_page
-from dyno.report.html.server_profile import build_profile_page
+from dyno.report.server_profile import build_profile_page
 
 REPORT = "report.html"
 

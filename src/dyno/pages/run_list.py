@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 from dyno.pages.frame import RUNS, SitePage, quote_key, read_template
 from dyno.pages.library import ListedRun
 from dyno.record import RunSummary
-from dyno.report.html.forest_table import MARKS
 from dyno.report.html.markup import render
+from dyno.report.render.forest import MARKS
 from dyno.report.words import format_count
 
 PER_PAGE = 100

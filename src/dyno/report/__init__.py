@@ -1,15 +1,15 @@
-"""The report: `sections/` for one self-contained page, `text/` for a terminal, `export.py`.
+"""The report: documents as data, which `render/` draws; `sections/` of a page, `export.py`.
 
 A report reads records and verdicts only, so it can be made again on a machine without engines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from dyno.plugins import load_things
 from dyno.record import Run, Trial, Verdict
@@ -17,6 +17,7 @@ from dyno.record.profile import CpuProfile, StackProfile
 
 if TYPE_CHECKING:
     from dyno.judge.analysis.run_view import RunView
+    from dyno.report.document import Document
 
 
 @dataclass(frozen=True)
@@ -47,14 +48,15 @@ class Book:
         return next((it.host for it in self.profiles if it.workload == workload), "")
 
 
-class Section(Protocol):
-    """A part of the HTML page; sections stand in the order of their `place`."""
+@dataclass(frozen=True)
+class Section:
+    """A part of the page; sections stand in the order of their `place`. One that has nothing to say
+    of a run builds no block.
+    """
 
     title: str
     place: int
-
-    def render(self, book: Book) -> str | None:
-        """The section's HTML, or None where it has nothing to say of this run."""
+    build: Callable[[Book], Document]
 
 
 def load_sections() -> dict[str, Section]:

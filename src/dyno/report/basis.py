@@ -13,9 +13,11 @@ from dataclasses import asdict, dataclass
 
 from dyno import numbers
 from dyno.judge.analysis.sentence import describe_slices
-from dyno.record import Conditions, Run, Score, Trial
+from dyno.record import Conditions, Finding, Run, Score, Trial, Verdict, compute_host_score
 from dyno.record.clients import summarize_client_loads
-from dyno.report import Book, words
+from dyno.report import Book, facts, words
+from dyno.report.document import TextSpan, Tiles
+from dyno.report.headline import list_decisive
 
 #: What is said of a control that the host did not allow, before the reason.
 REFUSED = "not controllable here"
@@ -248,6 +250,7 @@ def _describe_spread(book: Book) -> str:
 
 
 NONE = "none for this host: run `dyno calibrate`"
+NOT_CALIBRATED = "dyno calibrate measures how often it errs"
 MADE_UP = "synthetic"
 
 
@@ -290,7 +293,8 @@ def summarize_calibration(run: Run) -> CalibrationSummary:
 
 def format_score(score: Score) -> str:
     """`A/A on x (same build): 2 of 40 called slower, 5.0 % [0.61, 16.9]`."""
-    share = f"{score.slower_percent:.3g} % [{score.low_percent:.3g}, {score.high_percent:.3g}]"
+    ends = numbers.format_interval(score.low_percent, score.high_percent, "{:.3g}".format)
+    share = f"{score.slower_percent:.3g} % {ends}"
     called = "found" if score.effect_percent else "called slower"
     where = f" on {score.engine}" if score.engine and score.kind != MADE_UP else ""
     size = score.injected_percent
@@ -312,3 +316,60 @@ def describe_clients(book: Book) -> str:
     longest = max(shared, key=lambda record: record.duration_s).phase
     loads = (load for r in shared if r.phase == longest for load in r.list_client_loads())
     return f"clients on {words.format_client_loads(summarize_client_loads(loads))}"
+
+
+def list_tiles(book: Book) -> Tiles:
+    """What a reader asks at first glance: losses, audits, the host, how often the method errs."""
+    survey, known = book.run.survey, summarize_calibration(book.run)
+    poor = [o.name for o in survey or () if o.mark == "poor"]
+    host = "host not surveyed" if survey is None else f"host {compute_host_score(survey)} of 100"
+    if hosts := {trial.host for trial in book.view.counted_trials if trial.host}:
+        host = f"{words.format_count(len(hosts), 'host')}, the worst: {host}"
+    called = ("stale: " if known.stale else "") + known.when
+    tiles = [
+        _describe_blocks(book),
+        _count_audits(book.verdict.findings),
+        (TextSpan(host, link="#host"), f"{', '.join(poor)} poor" if poor else ""),
+        (TextSpan("calibrated", link="#trust"), called)
+        if known.when
+        else (TextSpan("not calibrated", link="#trust"), NOT_CALIBRATED),
+    ]
+    if book.run.design.quick:
+        tiles.append((TextSpan("QUICK", link="#trust"), _describe_quick(book.verdict)))
+    return Tiles(tiles)
+
+
+def _count_audits(findings: Sequence[Finding]) -> tuple[TextSpan, str]:
+    """How many are of the worst word, with their names where that is no praise, and the rest."""
+    applying = [it for it in findings if it.soundness != "does not apply"]
+    if not applying:
+        return TextSpan("no audit", link="#audits"), "has judged this run"
+    (worst, number), *others = facts.count_findings(applying).items()
+    is_bad = worst in ("invalid", "doubtful")
+    names = dict.fromkeys(it.audit for it in applying if it.soundness == worst)
+    told = [facts.format_count(*each) for each in others]
+    told = [", ".join(names)] * is_bad + [", ".join(told)]
+    figure = f"{words.format_count(number, 'audit')} {worst}"
+    tone = facts.TONES[worst] if is_bad else ""
+    return TextSpan(figure, tone, link="#audits"), "; ".join(filter(None, told))
+
+
+def _describe_blocks(book: Book) -> tuple[TextSpan, str]:
+    """How many blocks count, of how many restarts, and what was lost."""
+    counted, dropped = list(book.view.counted_trials), book.verdict.dropped
+    blocks = words.format_count(len({(trial.workload, trial.block) for trial in counted}), "block")
+    if book.verdict.complete and book.verdict.overall in ("slower", "not slower", "faster"):
+        blocks = f"decided at {blocks}"
+    lost = len(summarize_restarts(book).losses) - len(dropped)
+    gone = f"{len(dropped)} dropped ({dropped[-1].reason})" if dropped else "none dropped"
+    restarts = words.format_count(len(counted), "restart")
+    told = (restarts, gone, f"{lost} lost" if lost > 0 else "")
+    return TextSpan(blocks, link="#trust"), ", ".join(filter(None, told))
+
+
+def _describe_quick(verdict: Verdict) -> str:
+    shares = [it for row in list_decisive(verdict) if (it := row.share_unseen_percent)]
+    if not shares:
+        return "shortened by --quick"
+    unseen = f"a slow mode in under {max(shares):.0f} % of restarts could be missed"
+    return f"shortened by --quick: {unseen}"

@@ -9,6 +9,7 @@ from statistics import median
 
 from dyno.record import Finding, Metric, PhaseRecord, Soundness, Tally, Trial
 from dyno.report import Book
+from dyno.report.document import TextSpan, Tone
 
 WORST_FIRST: tuple[Soundness, ...] = (
     *("invalid", "doubtful", "not checked", "does not apply", "sound"),
@@ -98,3 +99,26 @@ def make_sort_key(book: Book, metric: Metric) -> tuple[int, int, str, str]:
     at = names.index(metric.workload) if metric.workload in names else len(names)
     phase = phases.index(metric.phase) if metric.phase in phases else len(phases)
     return at, phase, metric.transaction, metric.name
+
+
+#: How an audit's word is to be taken.
+TONES: dict[Soundness, Tone] = {"invalid": "bad", "doubtful": "doubt", "sound": "good"}
+
+
+def tell_soundness(finding: Finding) -> TextSpan:
+    """Its word in its colour."""
+    return TextSpan(finding.soundness, TONES.get(finding.soundness, "quiet"))
+
+
+#: More links than a reader follows.
+LINKED = 8
+
+
+def link_trials(numbers: Sequence[int]) -> list[str | TextSpan]:
+    """The trials' numbers as links into the list of all trials, the first few of them."""
+    spans: list[str | TextSpan] = []
+    for n in numbers[:LINKED]:
+        spans += [", "] * bool(spans) + [TextSpan(str(n), link=f"#trial-{n}")]
+    if more := numbers[LINKED:]:
+        spans += [" ", TextSpan(f"and {len(more)} more", why=", ".join(map(str, more)))]
+    return spans

@@ -32,6 +32,7 @@ from dyno.report.document import (
     TableColumn,
     TextSpan,
     Tone,
+    make_columns,
 )
 from dyno.report.names import describe_candidate
 from dyno.report.words import format_count
@@ -81,7 +82,7 @@ def build_first_rows(book: Book) -> Document:
     """The first line, and the classes that need a reader."""
     found = find_rehearsal(book)
     grave = [it for it in found.classes if it.word not in ("same", "accepted", "not compared")]
-    line = Prose.from_text(found.sentence, choose_tone(found))
+    line = Prose(found.sentence, choose_tone(found))
     doubts = [it for it in list_doubts(book) if isinstance(it, Prose)]
     failing = [it for it in found.options if it.word == "fails"]
     own = list_options(found, failing, FIRST)
@@ -117,19 +118,17 @@ def list_options(found: Rehearsal, options: Sequence[OptionVerdict], most: int) 
         if it.word != "taken"
     ]
     sides = (f"{found.base} says", f"{found.own} says")
-    columns = tuple(map(TableColumn, ("verdict", "option", *sides)))
-    return [RowTable(columns, tuple(rows[:most]))] if rows else []
+    columns = make_columns("verdict", after=("option", *sides))
+    return [RowTable(columns, rows[:most])]
 
 
 def _tell_options(found: Rehearsal) -> Iterator[Block]:
     """How many a server takes in silence, and which are not applied on this host."""
     taken = sum(it.word == "taken" for it in found.options)
     held = ", ".join(f"{it.name} ({it.held})" for it in found.options if it.held)
-    yield Prose.from_text(
-        f"{taken:,} of {format_count(len(found.options), 'option')} are taken alike."
-    )
+    yield Prose(f"{taken:,} of {format_count(len(found.options), 'option')} are taken alike.")
     if held:
-        yield Prose.from_text(f"Judged, and not applied on this host: {held}.", "quiet")
+        yield Prose(f"Judged, and not applied on this host: {held}.", "quiet")
 
 
 def list_counts(found: Rehearsal) -> list[Block]:
@@ -139,16 +138,11 @@ def list_counts(found: Rehearsal) -> list[Block]:
     for it in found.classes:
         calls[it.word] += it.calls
     rows = [
-        (TextSpan(word, TONES[word]), TextSpan(f"{classes[word]:,}"), TextSpan(f"{calls[word]:,}"))
+        (TextSpan(word, TONES[word]), f"{classes[word]:,}", f"{calls[word]:,}")
         for word in ORDER
         if classes[word]
     ]
-    columns = (
-        TableColumn("verdict"),
-        TableColumn("classes", "number"),
-        TableColumn("executions", "number"),
-    )
-    return [RowTable(columns, tuple(rows))] if rows else []
+    return [RowTable(make_columns("verdict", "classes", "executions"), rows)]
 
 
 def list_classes(classes: Sequence[ClassVerdict], most: int) -> list[Block]:
@@ -156,25 +150,20 @@ def list_classes(classes: Sequence[ClassVerdict], most: int) -> list[Block]:
     told = [it for it in classes if it.word != "same"]
     if not told:
         text = f"All are the same ({len(classes):,})."
-        return [Prose.from_text(text, "good")] if classes else []
+        return [Prose(text, "good")] if classes else []
     rows = [
         (
             TextSpan(it.word, TONES[it.word]),
             TextSpan(_cut(it.answers.text), code=True),
-            TextSpan(_format_calls(it)),
+            _format_calls(it),
             TextSpan(describe_proof(it), code=it.word == "fails"),
         )
         for it in told[:most]
     ]
-    columns = (
-        TableColumn("verdict"),
-        TableColumn("class"),
-        TableColumn("calls", "number"),
-        TableColumn("proof"),
-    )
-    blocks: list[Block] = [RowTable(columns, tuple(rows))]
+    columns = (TableColumn("verdict"), *make_columns("class", "calls", after=("proof",)))
+    blocks: list[Block] = [RowTable(columns, rows)]
     if more := len(told) - most:
-        blocks += [Prose.from_text(f"and {more:,} more", "quiet")] if more > 0 else []
+        blocks += [Prose(f"and {more:,} more", "quiet")] if more > 0 else []
     return blocks
 
 
@@ -228,17 +217,17 @@ def list_proofs(found: Rehearsal) -> Iterator[Block]:
     for it in needing[:MOST]:
         summary = (
             TextSpan(it.word, TONES[it.word]),
-            TextSpan(" "),
+            " ",
             TextSpan(_cut(it.answers.text), code=True),
         )
-        yield Details(summary, tuple(_list_proof(it, found)))
+        yield Details(summary, tuple(_list_proof(it, found)), is_printed=True)
 
 
 def _list_proof(it: ClassVerdict, found: Rehearsal) -> Iterator[Block]:
     answers = it.answers
     if proof := describe_proof(it):
-        yield Prose.from_text(proof)
-    yield Prose.from_text(_describe_executions(answers))
+        yield Prose(TextSpan(proof))
+    yield Prose(_describe_executions(answers))
     if len(answers.text) > LETTERS:
         yield Listing(answers.text, "the class")
     if answers.example:
@@ -247,14 +236,14 @@ def _list_proof(it: ClassVerdict, found: Rehearsal) -> Iterator[Block]:
         base, own = (side or ("no row",) for side in (answers.base, answers.own))
         pairs = zip_longest(base, own, fillvalue="")
         yield RowTable(
-            (TableColumn(found.base), TableColumn(found.own)),
-            tuple((TextSpan(one, code=True), TextSpan(two, code=True)) for one, two in pairs),
+            make_columns(found.base, after=(found.own,)),
+            [(TextSpan(one, code=True), TextSpan(two, code=True)) for one, two in pairs],
         )
     if it.plan:
         yield Listing(it.plan.base_plan, f"plan on {found.base}")
         yield Listing(it.plan.plan, f"plan on {found.own}")
     if it.time and it.word not in ("slower", "faster"):
-        yield Prose.from_text(f"time of an execution: {describe_time(it.time)}")
+        yield Prose(f"time of an execution: {describe_time(it.time)}")
 
 
 def _end_statement(sql: str) -> str:
@@ -290,32 +279,35 @@ def list_times(book: Book) -> list[Block]:
             why = "answers and plans are saved, and no times"
         if book.run.design.old_answers:
             why = f"{found.base} was played on another day or host"
-        return [Prose.from_text(f"Time was not compared: {why}.", "quiet")]
+        return [Prose(f"Time was not compared: {why}.", "quiet")]
     rows = [
         (
             TextSpan(it.time.word, _choose_time_tone(it.time)),
             TextSpan(_cut(it.answers.text), code=True),
-            TextSpan(f"{it.sent:,}"),
-            TextSpan(f"{it.time.share_percent:.1f} %"),
-            TextSpan(_format_cost(it.time)),
-            TextSpan(describe_time(it.time)),
+            f"{it.sent:,}",
+            f"{it.time.share_percent:.1f} %",
+            _format_cost(it.time),
+            describe_time(it.time),
         )
         for it in timed[:MOST]
         if it.time
     ]
-    columns = (
-        *(TableColumn("verdict"), TableColumn("class"), TableColumn("calls", "number")),
-        TableColumn(f"of {found.base}'s time", "number"),
-        *(TableColumn("in all", "number"), TableColumn("an execution, and its interval")),
+    figures = make_columns(
+        "class",
+        "calls",
+        f"of {found.base}'s time",
+        "in all",
+        after=("an execution, and its interval",),
     )
+    columns = (TableColumn("verdict"), *figures)
     said = (
         "Means of an execution in the timed blocks; in all: calls × difference. Intervals and "
         "words count all classes (Holm). An open interval is not shown to differ, and not the same."
     )
-    told: list[Block] = [RowTable(columns, tuple(rows)), Prose.from_text(said, "quiet")]
+    told: list[Block] = [RowTable(columns, rows), Prose(said, "quiet")]
     if found.others:
         words = f"All classes that are timed together: {describe_time(found.others)}."
-        told.append(Prose.from_text(words))
+        told.append(Prose(words))
     return told
 
 
@@ -334,14 +326,15 @@ def list_refused(found: Rehearsal) -> list[Block]:
     rows = [
         (
             TextSpan(_cut(it.answers.text), code=True),
-            TextSpan(f"{it.answers.failed_both:,}"),
+            f"{it.answers.failed_both:,}",
             TextSpan(it.answers.why, code=True),
         )
         for it in found.classes
         if it.answers.failed_both
     ]
-    columns = (TableColumn("class"), TableColumn("executions", "number"), TableColumn("error"))
-    return [RowTable(columns, tuple(rows[:MOST]))] if rows else []
+    return [RowTable(make_columns("class", "executions", after=("error",)), rows[:MOST])] * bool(
+        rows
+    )
 
 
 #: Settings that name a release, a place or a moment.
@@ -355,7 +348,7 @@ def list_settings(book: Book) -> list[Block]:
     old, new = (_find_settings(book, side.name) for side in (sides[0], sides[-1]))
     if not (old and new):
         return []
-    columns = (TableColumn("setting"), TableColumn(found.base), TableColumn(found.own))
+    columns = make_columns("setting", after=(found.base, found.own))
     other = "at another default" if found.options else "at another value"
     groups = (
         (f"only {found.base} has", sorted(old.keys() - new)),
@@ -375,13 +368,13 @@ def list_settings(book: Book) -> list[Block]:
             for it in names
         ]
         if rows:
-            summary = TextSpan(f"{format_count(len(rows), 'setting')} {words}")
-            blocks.append(Details((summary,), (RowTable(columns, tuple(rows)),)))
+            summary = f"{format_count(len(rows), 'setting')} {words}"
+            blocks.append(Details(summary, (RowTable(columns, rows),), is_printed=True))
     said = "what Dyno sets on both is alike, and ?profile=stock sets none."
     if found.options:
         said = "both have the options of your file, and else each release's own defaults."
     said = f"As the servers report them; {said}"
-    return [*blocks, Prose.from_text(said, "quiet")] if blocks else []
+    return [*blocks, Prose(said, "quiet")] if blocks else []
 
 
 def _find_settings(book: Book, candidate: str) -> dict[str, str]:
@@ -400,20 +393,17 @@ def list_unjudged(found: Rehearsal) -> list[Block]:
     """Executions that say nothing of NEW, by name and by reason."""
     if not found.unjudged:
         return []
-    rows = [(TextSpan(name), TextSpan(f"{count:,}")) for name, count in found.unjudged.items()]
+    rows = [(name, f"{count:,}") for name, count in found.unjudged.items()]
     reasons = Counter[str]()
     for it in found.classes:
         answers = it.answers
         if answers.why and not answers.differs and answers.undecidable + answers.not_compared:
             reasons[answers.why] += answers.undecidable + answers.not_compared
-    why = [(TextSpan(text), TextSpan(f"{count:,}")) for text, count in reasons.most_common(MOST)]
-    columns = (TableColumn("executions that were"), TableColumn("count", "number"))
-    blocks: list[Block] = [RowTable(columns, tuple(rows))]
-    if why:
-        blocks.append(
-            RowTable((TableColumn("reason"), TableColumn("executions", "number")), tuple(why))
-        )
-    return blocks
+    why = [(text, f"{count:,}") for text, count in reasons.most_common(MOST)]
+    return [
+        RowTable(make_columns("executions that were", "count"), rows),
+        RowTable(make_columns("reason", "executions"), why),
+    ]
 
 
 def list_doubts(book: Book) -> list[Block]:
@@ -424,16 +414,15 @@ def list_doubts(book: Book) -> list[Block]:
         if it.soundness in ("doubtful", "invalid") and it.audit not in ANSWERS
     ]
     blocks += [
-        Prose.from_text(f"block {it.block + 1} was dropped: {it.reason}")
-        for it in book.verdict.dropped
+        Prose(f"block {it.block + 1} was dropped: {it.reason}") for it in book.verdict.dropped
     ]
     changes = [it for cause in book.verdict.causes for it in cause.plan_changes]
     blocks += [
         Prose(
             (
-                TextSpan("the plan of "),
+                "the plan of ",
                 TextSpan(_cut(it.statement), code=True),
-                TextSpan(f" varies from restart to restart: {it.step}, and {it.base_step}"),
+                (f" varies from restart to restart: {it.step}, and {it.base_step}"),
             )
         )
         for it in changes
@@ -454,4 +443,4 @@ def list_facts(book: Book) -> list[Block]:
         parts.append(f"{found.base} was played at {saved.started_utc}, its answers are saved ones")
     parts.append(format_count(found.blocks, "timed block"))
     parts.append(f"plans compared: {found.plans}")
-    return [Prose.from_text("; ".join(parts)), Listing(run.command, "the same again")]
+    return [Prose("; ".join(parts)), Listing(run.command, "the same again")]

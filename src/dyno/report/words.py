@@ -28,6 +28,7 @@ from dyno.record import (
     Run,
     Verdict,
 )
+from dyno.report.document import TextSpan, Tone
 
 #: Client hosts that a sentence names.
 HOSTS = 4
@@ -35,6 +36,39 @@ QUICK = "QUICK: one analysis of a shortened workload; do not mix with full runs"
 SLOWDOWN = "slowdown: candidate's time ÷ base's − 1; positive is worse, whatever the metric"
 BLOCK = "block: every candidate once, each newly started, next to each other in time"
 MDE80 = "MDE80: the smallest slowdown that this many blocks would find 4 times in 5"
+
+
+#: How a verdict's word is to be taken.
+TONES: dict[str, Tone] = {"slower": "bad", "invalid": "bad", "faster": "good", "not slower": "good"}
+TONES |= {"inconclusive": "doubt", "doubtful": "doubt"}
+
+
+def format_size(row: Comparison) -> str:
+    """`+5.0 % [+4.1, +5.9]`: the slowdown with its interval."""
+    return " ".join(format_ends(row))
+
+
+def format_level(run: Run) -> str:
+    """`95 % interval`: what intervals of this run are."""
+    return f"{100 * (1 - run.design.alpha):g} % interval"
+
+
+def format_values(row: Comparison) -> tuple[str, str]:
+    """Both sides' own numbers."""
+    values = (row.base_value, row.candidate_value)
+    base, own = (numbers.format_quantity(value, row.metric.unit) for value in values)
+    return base, own
+
+
+def format_ends(row: Comparison) -> tuple[str, str]:
+    """The slowdown, and its interval."""
+    size = f"{numbers.format_signed_percent(row.slowdown_percent)} %"
+    return size, format_interval(row.low_percent, row.high_percent)
+
+
+def tell_verdict(row: Comparison, margin: bool = False) -> TextSpan:
+    """The verdict, in colour where the metric is a primary one."""
+    return TextSpan(format_verdict(row, margin), TONES[choose_standing(row)] if row.primary else "")
 
 
 def format_metric(metric: Metric) -> str:
@@ -45,9 +79,7 @@ def format_metric(metric: Metric) -> str:
 def format_host_effect(effect: HostEffect) -> str:
     """`left +5.0 % [+4.1, +5.9]`; without bounds where it has one block."""
     told = f"{effect.host} {numbers.format_signed_percent(effect.slowdown_percent)} %"
-    if effect.low_percent is None or effect.high_percent is None:
-        return told
-    return f"{told} {numbers.format_interval(effect.low_percent, effect.high_percent)}"
+    return f"{told} {numbers.format_interval(effect.low_percent, effect.high_percent)}".rstrip()
 
 
 def format_full_metric(metric_: Metric) -> str:
@@ -144,8 +176,7 @@ def format_mean_outcomes(verdict_: Verdict) -> list[str]:
     """A line for each candidate where the mean decides: word, size, interval, margin."""
     return [
         f"{c.candidate} against {c.base} on the whole: {format_verdict(c)}, slowdown "
-        f"{numbers.format_signed_percent(c.slowdown_percent)} % "
-        f"{format_interval(c.low_percent, c.high_percent)}, "
+        f"{format_size(c)}, "
         f"MDE80 {numbers.format_percent(c.mde80_percent)}{f' ({c.notes[0]})' if c.notes else ''}"
         for c in verdict_.means
     ]
@@ -191,7 +222,7 @@ def format_change_size(flagged: FlaggedChange, alpha: float) -> str:
     """`slowdown +5.1 %, 99 % interval [+4.3, +5.9], p 0.002`; of a count `instructions +5.10 %`."""
     if flagged.is_exact:
         ends = (flagged.low_percent, flagged.high_percent)
-        bounds = f" [{ends[0]:+.2f}, {ends[1]:+.2f}]" if ends[0] != ends[1] else ""
+        bounds = f" {format_interval(*ends, '{:+.2f}'.format)}" if ends[0] != ends[1] else ""
         return f"instructions {flagged.slowdown_percent:+.2f} %{bounds}, a count"
     level = f"{100 * (1 - alpha):g} % interval"
     bounds = numbers.format_interval(flagged.low_percent, flagged.high_percent)
@@ -236,8 +267,8 @@ def format_past_verdict(series: HistorySeries, flagged: FlaggedChange) -> str:
         return f"{word} by its repetitions; a count is not time{later}"
     if trial is None:
         return f"flagged, not tried{later}"
-    ends = [end for end in (trial.low_percent, trial.high_percent) if end is not None]
-    bounds = f", {numbers.format_interval(*ends)} %," if len(ends) == 2 else ""
+    ends = numbers.format_interval(trial.low_percent, trial.high_percent)
+    bounds = f", {ends} %," if ends else ""
     doubt = f", doubtful: {trial.doubts[0].sentence}" if trial.doubts else ""
     word = describe_word(series.metric, trial.verdict)
     return f"{word}{bounds} by the fresh comparison in {trial.run}{doubt}{later}"

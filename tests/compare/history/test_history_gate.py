@@ -74,7 +74,7 @@ def test_a_doubtful_comparison_says_so_first_and_why_on_the_terminal(
     assert run_words(["report", made]) == 0
     assert "exit code 4 for a doubtful verdict, with --strict" in capsys.readouterr().out
     page = (Path(made) / "report.html").read_text()
-    assert '<p class="verdict doubtful">Doubtful: 1.9' in page
+    assert '<p class="box doubt">Doubtful: 1.9' in page
     assert "<title>fake: doubtful: slower</title>" in page
 
 

@@ -6,6 +6,7 @@ import csv
 from dataclasses import replace
 
 import pytest
+from report.page_text import format_verdict
 
 from dyno.compare import experiment
 from dyno.compare.experiment import Measuring
@@ -16,7 +17,6 @@ from dyno.compare.run_folder import RunFolder, create_run
 from dyno.judge.analysis.judge import judge
 from dyno.record import CLIENT_BASELINE, Run, Trial, Verdict
 from dyno.report import Book, export
-from dyno.report.text import verdict as text
 
 SCRIPT = """
 -- As many queries per event as `queries` says.
@@ -69,8 +69,8 @@ def test_a_block_plays_every_cell_with_its_own_options(played: Played) -> None:
 
 def test_the_terminal_shows_effects_first_and_then_the_spread(played: Played) -> None:
     _, run, _, verdict = played
-    said = text.format_verdict(run, verdict)
-    places = [said.index(word) for word in ("slow against fast", "slow × queries=2", "spread")]
+    said = format_verdict(run, verdict, width=200)
+    places = [said.index(word) for word in ("slow against fast", "slow × queries=2", "Spread")]
     assert places == sorted(places)
     assert "fast queries=1" in said and "all cells" in said
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fakes import make_record, make_run, make_tally, make_trial, make_trials
+from report.page_text import draw
 
 from dyno.cli.play import describe_errors
 from dyno.judge.analysis.judge import judge
@@ -29,9 +30,9 @@ def test_a_trial_says_how_many_connections_were_lost() -> None:
 def test_the_report_says_where_connections_were_lost(tmp_path: Path) -> None:
     def page(trial: Trial) -> str | None:
         run, trials = make_run(), [*make_trials({"new": [0.0] * 6}), trial]
-        return SECTION.render(Book(tmp_path, run, trials, judge(run, trials)))
+        return draw(SECTION, Book(tmp_path, run, trials, judge(run, trials)))
 
-    assert "<b>new, select, run</b>: 3" in (page(lossy(3)) or "")
+    assert '<b class="strong">new, select, run</b>: 3' in (page(lossy(3)) or "")
     assert "lost and made anew" not in (page(lossy(0)) or "")
 
 

@@ -8,14 +8,13 @@ from typing import Any
 
 from fakes import make_run, make_trials
 from judging import judge_unaudited
-from report.page_text import words
+from report.page_text import draw, format_verdict, words
 
 from dyno.judge.analysis.plans import find_first_difference
 from dyno.record import Cause, Trial
 from dyno.report import Book
 from dyno.report.export import to_json_rows
 from dyno.report.sections.cause import SECTION
-from dyno.report.text.verdict import format_verdict
 
 SCAN, SEARCH = "SCAN item", "SEARCH item USING INDEX i"
 STATEMENT = "SELECT c FROM item WHERE k=?"
@@ -48,8 +47,8 @@ def test_a_plan_that_changed_is_the_first_thing_said_and_both_are_shown() -> Non
     assert (cause.sentence, cause.statements) == (said, 1)
     assert {row["cause"] for row in to_json_rows(book.verdict)} == {said}
     assert format_verdict(book.run, book.verdict, width=200).rstrip().endswith(said)
-    shown = words(SECTION.render(book) or "")
-    assert said in shown and "3 of 3 restarts" in shown
+    shown = words(draw(SECTION, book))
+    assert said[1:] in shown and "3 of 3 restarts" in shown
     assert SECTION.place < 20, "the first section under the verdict"
 
 
@@ -103,7 +102,7 @@ def test_statements_without_a_plan_are_counted_with_the_reason() -> None:
     book = make_book({"unexplained": {"old": why, "new": why}})
     cause = find_cause(book)
     assert cause.sentence == "1 statement had no plan to compare"
-    assert "1 statement without a plan: it changes the schema" in words(SECTION.render(book) or "")
+    assert "1 statement without a plan: it changes the schema" in words(draw(SECTION, book))
 
 
 def test_the_terminal_says_it_of_few_candidates_and_counts_the_others() -> None:
@@ -116,7 +115,7 @@ def test_the_terminal_says_it_of_few_candidates_and_counts_the_others() -> None:
 
 def test_where_nothing_was_looked_at_nothing_is_said() -> None:
     book = make_book()
-    assert book.verdict.causes == () and SECTION.render(book) is None
+    assert book.verdict.causes == () and draw(SECTION, book) == ""
     assert "what changed" not in format_verdict(book.run, book.verdict)
 
 

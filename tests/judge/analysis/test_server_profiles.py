@@ -21,7 +21,7 @@ from dyno.judge.analysis.server_profiles import (
 )
 from dyno.record.profile import CpuSlice
 from dyno.record.server_profile import ServerProfile
-from dyno.report.html.server_profile import build_profile_page
+from dyno.report.server_profile import build_profile_page
 
 
 def compare_layers_of(base: ServerProfile, other: ServerProfile) -> dict[str, str | None]:

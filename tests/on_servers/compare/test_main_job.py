@@ -9,13 +9,13 @@ from statistics import geometric_mean
 from typing import Any
 
 import pytest
+from report.page_text import format_verdict
 
 from dyno.cli import run_words
 from dyno.compare.run_folder import RunFolder, list_runs
 from dyno.judge.analysis.judge import judge
 from dyno.numbers import format_quantity
 from dyno.report import Book
-from dyno.report.text.verdict import format_verdict
 
 pytestmark = [pytest.mark.timeout(400)]
 
@@ -40,7 +40,10 @@ def check_numbers(folder: RunFolder, told: dict[str, Any]) -> None:
     """
     run, trials = folder.read_run(), folder.read_trials()
     book = Book(folder.path, run, trials, judge(run, trials))
-    text, page = format_verdict(run, book.verdict), (folder.path / "report.html").read_text()
+    text, page = (
+        format_verdict(run, book.verdict),
+        (folder.path / "report.html").read_text(),
+    )
     with (folder.path / "trials.csv").open() as file:
         lines = list(csv.DictReader(file))
     dropped = {(each.workload, str(each.block + 1)) for each in book.verdict.dropped}

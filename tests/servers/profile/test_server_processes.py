@@ -200,7 +200,7 @@ import importlib.readers, os, sys
 import rich.color, rich.console, rich.table, rich.text
 from dyno import cli, driver
 from dyno.cli.terminal import profile
-from dyno.report.html import server_profile
+from dyno.report import server_profile
 from dyno.servers.profile import collect, target
 driver.find_driver()
 os.setgroups([]); os.setgid(65534); os.setuid(65534)

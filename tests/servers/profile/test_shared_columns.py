@@ -9,7 +9,7 @@ import pytest
 from repository import ROOT
 
 import dyno
-from dyno.report.html.server_profile import STATEMENT_HEADS, WAIT_HEADS
+from dyno.report.server_profile import STATEMENT_HEADS, WAIT_HEADS
 
 TOP = Path(dyno.__file__).parent / "servers" / "watch" / "sql"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dyno.cli.terminal import screen
-from dyno.report.text.capacity import describe_answer, describe_step, format_rate
+from dyno.report.capacity import build_answer, describe_step, format_rate
 
 if TYPE_CHECKING:
     from dyno.compare.capacity.player import StepTold, Told
@@ -68,7 +68,7 @@ def derive_capacity_page(
     folder: Path, plan: CapacityPlan, blocks: list[CapacityBlock], result: CapacityResult
 ) -> Path:
     """Makes the page of a capacity run, in its folder."""
-    from dyno.report.html.capacity import render_capacity
+    from dyno.report.capacity import render_capacity
     from dyno.report.html.page import replace_file
 
     return replace_file(folder / "report.html", render_capacity(plan, blocks, result))
@@ -76,6 +76,4 @@ def derive_capacity_page(
 
 def print_answer(plan: CapacityPlan, result: CapacityResult) -> None:
     """The verdict, then what each candidate holds."""
-    screen.print_gap()
-    for sentence in describe_answer(plan, result):
-        screen.print_paragraph(sentence)
+    screen.draw_document(build_answer(plan, result))

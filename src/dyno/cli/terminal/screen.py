@@ -11,7 +11,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,6 +21,8 @@ from dyno.printable import escape_line, escape_text
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
+
+    from dyno.report.document import Document
 
 PIPE_COLUMNS = 100
 #: A first screen on a pipe, and the widest on a terminal: longer lines are hard to read.
@@ -110,19 +112,12 @@ def print_table(
     heads: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[int] = ()
 ) -> None:
     """Columns under `heads`; those whose index is in `right` hold numbers."""
-    from rich.table import Table
-    from rich.text import Text
+    from dyno.report.document import RowTable, TableColumn
 
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=bool(heads))
-    for index, head in enumerate(heads):
-        numeric = index in right
-        side: Literal["left", "right"] = "right" if numeric else "left"
-        made.add_column(Text(escape_line(head)), justify=side, no_wrap=numeric, overflow="fold")
-    for row in rows:
-        # a cell may have several lines, which its column sets in, but for the first's
-        first, *others = map(str, row)
-        made.add_row(Text(escape_line(first)), *(Text(escape_text(it)) for it in others))
-    draw(made)
+    cells = [[str(it) for it in row] for row in rows]
+    titles = heads or [""] * max(map(len, cells), default=0)
+    columns = [TableColumn(it, "number" if at in right else "text") for at, it in enumerate(titles)]
+    draw_document([RowTable(columns, cells)], is_apart=False)
 
 
 def choose_screen_columns() -> int:
@@ -140,6 +135,17 @@ def draw(thing: RenderableType, columns: int | None = None) -> None:
     with out.capture() as drawn:
         out.print(thing)
     click.echo("\n".join(line.rstrip() for line in drawn.get().splitlines()))
+
+
+def draw_document(document: Document, columns: int | None = None, is_apart: bool = True) -> None:
+    """Prints a document, between empty lines unless it goes on from what was printed."""
+    from dyno.report.render.terminal import render_terminal
+
+    if is_apart:
+        print_gap()
+    draw(render_terminal(document), columns)
+    if is_apart:
+        print_gap()
 
 
 def format_bytes(size: float) -> str:

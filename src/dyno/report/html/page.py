@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from dyno import private_files
 from dyno.report import Book, load_sections
-from dyno.report.document import Block, Heading
+from dyno.report.document import Block, Document, Heading
 from dyno.report.headline import build_headline, describe_largest
 from dyno.report.html.markup import read_asset, render
 from dyno.report.names import describe_candidate
@@ -61,23 +61,22 @@ class PageHead:
     descriptions: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class PagePart:
-    """A titled stretch of the page, and the name that links to it."""
-
-    title: str
-    anchor: str
-    body: Markup
-
-
-def build_page(front: PageHead, parts: Sequence[PagePart]) -> str:
-    """The page as text."""
+def build_page(front: PageHead, document: Document) -> str:
+    """The page as text; each heading with an anchor begins a part of it."""
+    own: list[tuple[Heading, list[Block]]] = []
+    for block in document:
+        if isinstance(block, Heading) and block.anchor and not block.within:
+            own.append((block, []))
+        else:
+            own[-1][1].append(block)
+    parts = [(it, render_html(blocks)) for it, blocks in own]
+    flame = any('<figure class="flame"' in body for _, body in parts)
     return render(
         read_asset("page.html"),
         front=front,
         parts=parts,
-        style=Markup(read_asset("page.css")),
-        script=Markup(read_asset("page.js")),
+        style=Markup(read_asset("page.css") + read_asset("flame.css") * flame),
+        script=Markup(read_asset("page.js") + read_asset("flame.js") * flame),
     )
 
 
@@ -104,7 +103,7 @@ def build_run_page(book: Book) -> str:
         leads=True,
         descriptions=[describe_candidate(side) for side in run.candidates],
     )
-    return build_page(front, _build_parts(book))
+    return build_page(front, list_sections(book))
 
 
 def _build_rehearsal_page(book: Book) -> str:
@@ -119,20 +118,10 @@ def _build_rehearsal_page(book: Book) -> str:
         descriptions=[describe_candidate(side) for side in run.candidates],
         leads=True,
     )
-    parts: list[tuple[Heading, list[Block]]] = []
-    for block in build_rehearsal(book):
-        if isinstance(block, Heading):
-            parts.append((block, []))
-        else:
-            parts[-1][1].append(block)
-    return build_page(front, [PagePart(it.text, it.anchor, render_html(own)) for it, own in parts])
+    return build_page(front, build_rehearsal(book))
 
 
-def _build_parts(book: Book) -> list[PagePart]:
-    """The sections that have something to say, each with its anchor."""
-    found = []
-    for name, section in load_sections().items():
-        body = section.render(book)
-        if body is not None:
-            found.append(PagePart(section.title, name, Markup(body)))
-    return found
+def list_sections(book: Book) -> Document:
+    """The sections that have something to say, each under its title."""
+    built = ((name, it.title, it.build(book)) for name, it in load_sections().items())
+    return [it for name, title, own in built if own for it in (Heading(title, name), *own)]

@@ -4,72 +4,58 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from dyno.report import Book, basis, facts
-from dyno.report.html import markup
-from dyno.report.html.markup import render
-
-_TEMPLATE = """
-{% if findings %}
-<div class="scroll" tabindex="0"><table>
-<thead><tr><th scope="col">audit</th><th scope="col">finding</th><th scope="col">why</th>
-<th scope="col">trials</th></tr></thead>
-<tbody>{% for f in findings %}
-<tr><th scope="row">{{ f.audit }}</th>
-<td><span class="badge {{ f.soundness | replace(' ', '-') }}">{{ f.soundness }}
-</span></td><td>{{ f.sentence }}</td><td>{{ links(f.trials) }}</td></tr>
-{% endfor %}</tbody></table></div>
-{% else %}<p>No audit has judged this run.</p>{% endif %}
-{% if dropped %}
-<h3>Blocks dropped</h3>
-<ul>{% for each in dropped %}
-<li><b>{{ each.workload }}, block {{ each.block + 1 }}</b>: {{ each.reason }}</li>
-{% endfor %}</ul>
-{% endif %}
-{% if lost %}
-<h3>Trials that failed or were interrupted</h3>
-<ul>{% for t in lost %}
-<li><b>trial {{ t.number }}</b>, {{ t.candidate }}, {{ t.workload }}, block {{ t.block + 1 }}:
-{{ t.status }}{% if t.failure %}: {{ t.failure }}{% endif %}</li>
-{% endfor %}</ul>
-{% endif %}
-{% if reconnected %}
-<h3>Connections that were lost and made anew</h3>
-<ul>{% for where, count in reconnected.items() %}
-<li><b>{{ where }}</b>: {{ count }}</li>
-{% endfor %}</ul>
-{% endif %}
-<p class="aside">Limits declared before the run:
-{{ limits or "none" }}.
-{% if torn %}{{ torn | plural("trial") }} of torn blocks (begun anew) did not count.{% endif %}</p>
-{% if conditions %}
-<details><summary>Conditions: what each control found and set</summary>
-<div class="scroll" tabindex="0"><table>
-<thead><tr><th scope="col">control</th><th scope="col">state</th><th scope="col">value</th>
-</tr></thead>
-<tbody>{% for control, state, values in conditions %}
-<tr><th scope="row">{{ control }}</th><td>{{ state }}</td><td class="wrap">{{ values }}</td></tr>
-{% endfor %}</tbody></table></div></details>
-{% endif %}
-"""
+from dyno.report import Book, Section, basis, facts
+from dyno.report.document import (
+    Details,
+    Document,
+    Items,
+    Prose,
+    RowTable,
+    TableRow,
+    TextSpan,
+    list_prose,
+    make_columns,
+)
+from dyno.report.facts import link_trials, tell_soundness
+from dyno.report.words import format_count
 
 
-class _Audits:
-    title = "Audits and conditions in full"
-    place = 70
-
-    def render(self, book: Book) -> str:
-        """The findings, the worst first; the dropped blocks; the lost trials; the conditions."""
-        return render(
-            _TEMPLATE,
-            findings=facts.sort_worst_first(book.verdict.findings),
-            links=markup.link_trials,
-            dropped=book.verdict.dropped,
-            lost=[t for t in book.view.played_trials if t.status != "ok"],
-            reconnected=_count_reconnections(book),
-            limits=basis.describe_limits(book.run),
-            torn=len(book.view.torn_numbers),
-            conditions=_list_conditions(book),
+def build(book: Book) -> Document:
+    """The findings, the worst first; the dropped blocks; the lost trials; the conditions."""
+    findings: list[TableRow] = [
+        (f.audit, tell_soundness(f), f.sentence, link_trials(f.trials))
+        for f in facts.sort_worst_first(book.verdict.findings)
+    ]
+    dropped = [
+        (TextSpan(f"{it.workload}, block {it.block + 1}", "strong"), f": {it.reason}")
+        for it in book.verdict.dropped
+    ]
+    lost = [
+        (
+            TextSpan(f"trial {t.number}", "strong"),
+            f", {t.candidate}, {t.workload}, block {t.block + 1}: {t.status}",
+            f": {t.failure}" if t.failure else "",
         )
+        for t in book.view.played_trials
+        if t.status != "ok"
+    ]
+    anew = [
+        (TextSpan(where, "strong"), f": {n}") for where, n in _count_reconnections(book).items()
+    ]
+    torn = len(book.view.torn_numbers)
+    told = f"{format_count(torn, 'trial')} of torn blocks (begun anew) did not count."
+    limits = f"Limits declared before the run: {basis.describe_limits(book.run) or 'none'}."
+    conditions = RowTable(make_columns("control", after=("state", "value")), _list_conditions(book))
+    folded = [Details("Conditions: what each control found and set", [conditions])]
+    return [
+        RowTable(make_columns("audit", after=("finding", "why", "trials")), findings),
+        *list_prose([] if findings else ["No audit has judged this run."]),
+        Items(dropped, "Blocks dropped"),
+        Items(lost, "Trials that failed or were interrupted"),
+        Items(anew, "Connections that were lost and made anew"),
+        Prose(f"{limits} {told if torn else ''}", "quiet"),
+        *(folded if conditions.rows else []),
+    ]
 
 
 def _count_reconnections(book: Book) -> Counter[str]:
@@ -95,4 +81,4 @@ def _list_conditions(book: Book) -> list[tuple[str, str, str]]:
     ]
 
 
-SECTION = _Audits()
+SECTION = Section("Audits and conditions in full", 70, build)

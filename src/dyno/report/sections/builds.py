@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-from dyno.report import Book
-from dyno.report.html.markup import render
-
-_TEMPLATE = """
-<div class="scroll" tabindex="0"><table>
-<thead><tr><th scope="col"></th>
-{% for c in candidates %}<th scope="col">
-<i class="swatch c{{ loop.index0 | swatch }}"></i>{{ c.name }}
-{% if loop.first %}<small>base</small>{% endif %}</th>{% endfor %}</tr></thead>
-<tbody>
-{% for name, values in rows %}
-<tr{% if values | unique | list | length > 1 %} class="differs"{% endif %}>
-<th scope="row">{{ name | replace("_", " ") }}</th>
-{% for value in values %}<td><code>{{ value }}</code></td>{% endfor %}</tr>
-{% endfor %}
-</tbody></table></div>
-"""
+from dyno.report import Book, Section
+from dyno.report.document import Document, RowTable, TableRow, TextSpan, make_columns
 
 
-class _Builds:
-    title = "Builds"
-    place = 82
+def build(book: Book) -> Document:
+    """A column per candidate; a row per fact, those that differ marked."""
+    order = book.view.candidates
+    sides = sorted(book.run.candidates, key=lambda c: order.index(c.name))
+    names = list(dict.fromkeys(name for side in sides for name in side.build))
+    found = [("spec", [s.spec for s in sides]), ("engine", [s.engine for s in sides])]
+    found += [(name, [side.build.get(name, "") for side in sides]) for name in names]
+    rows: list[TableRow] = [
+        (
+            f"{'≠ ' if len(set(values)) > 1 else ''}{name.replace('_', ' ')}",
+            *(TextSpan(value, code=True) for value in values),
+        )
+        for name, values in found
+    ]
+    first, *others = order
+    return [RowTable(make_columns("", after=(f"{first} (base)", *others)), rows)]
 
-    def render(self, book: Book) -> str:
-        """A column per candidate; a row per fact, those that differ marked."""
-        order = book.view.candidates
-        sides = sorted(book.run.candidates, key=lambda c: order.index(c.name))
-        names = list(dict.fromkeys(name for side in sides for name in side.build))
-        rows = [("spec", [s.spec for s in sides]), ("engine", [s.engine for s in sides])]
-        rows += [(name, [side.build.get(name, "") for side in sides]) for name in names]
-        return render(_TEMPLATE, candidates=sides, rows=rows)
 
-
-SECTION = _Builds()
+SECTION = Section("Builds", 82, build)

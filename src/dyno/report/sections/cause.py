@@ -2,90 +2,104 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
-from markupsafe import Markup
-
+from dyno import numbers
 from dyno.judge.analysis.cpu_samples import list_sampled_phases
 from dyno.judge.analysis.frames import build_flat_frames, build_stack_frames
-from dyno.judge.analysis.layer_words import describe_cpu_sampling
-from dyno.record import Cause, PlanChange
-from dyno.record.cause import CauseClause
-from dyno.report import Book
-from dyno.report.html.flame import draw_flame, read_flame_assets
-from dyno.report.html.layers import build_layer_table
-from dyno.report.html.markup import render
-from dyno.report.html.waits import build_wait_table
+from dyno.judge.analysis.layer_words import (
+    describe_cpu_sampling,
+    describe_explained,
+    describe_unattributed,
+    format_ends,
+    format_time,
+)
+from dyno.record import Cause, PhaseRecord, PlanChange, WaitDifference
+from dyno.record.cause import CauseClause, CpuDifference, FunctionDifference, LayerDifference
+from dyno.report import Book, Section, words
+from dyno.report.document import (
+    Block,
+    Details,
+    Document,
+    Flame,
+    Group,
+    Heading,
+    Listing,
+    Prose,
+    RowTable,
+    TableRow,
+    TextSpan,
+    Tone,
+    list_prose,
+    list_spans,
+    make_columns,
+)
+from dyno.report.words import format_count
 
 #: Phases of a candidate that have a flame graph: those that changed most.
 FLAMES_MOST = 4
-
-_CALLERS_OF = '<p class="aside">Its callers were sampled on {{ host }}.</p>'
-_TEMPLATE = """
-{{ assets }}{% for cause in causes %}<p class="cause">{% for clause, anchor in clauses(cause) %}
-{% if anchor %}<a href="#{{ anchor }}">{% endif %}{{ clause.text | coded }}
-{%- if anchor %}</a>{% endif %}{{ "; " if not loop.last }}{% endfor %}</p>
-{{ layers(cause) }}
-{% for it in cause.plan_changes %}
-<h3{% if loop.first %} id="{{ anchor(cause, "plans") }}"{% endif %}>{{ it.statement }}</h3>
-<p>{{ it.workload }}: {{ titles(it)[0] }}, then {{ titles(it)[1] }}
-({{ it.restarts }} of {{ it.of }} restarts)</p>
-<pre>{{ it.base_plan }}</pre>
-<pre>{{ it.plan }}</pre>
-{% endfor %}
-{% if cause.counters %}<div class="scroll" tabindex="0">
-<table id="{{ anchor(cause, "counters") }}">
-<caption>What {{ cause.candidate }}'s server counted for an operation, against {{ base }}</caption>
-<thead><tr><th scope="col">counter</th><th scope="col" class="n">{{ base }}</th>
-<th scope="col" class="n">{{ cause.candidate }}</th><th scope="col" class="n">difference</th>
-<th scope="col" class="n">{{ level }}&#8239;% interval</th><th scope="col">differs</th></tr></thead>
-<tbody>{% for it in cause.counters %}
-<tr><th scope="row">{{ it.workload }}, {{ it.phase }}: {{ it.counter.replace("_", " ") }}</th>
-<td class="n">{{ it.base_value | quantity(it.unit) }}</td>
-<td class="n">{{ it.candidate_value | quantity(it.unit) }}</td>
-<td class="n">{{ it.difference | quantity(it.unit) }}</td>
-<td class="n">[{{ it.low | quantity(it.unit) }}, {{ it.high | quantity(it.unit) }}]</td>
-<td>{{ "yes" if it.differs else "" }}</td></tr>{% endfor %}
-</tbody></table></div>{% endif %}
-{{ waits(cause) }}
-{% for why, count in (cause.unexplained or {}).items() %}
-<p class="aside">{{ count | plural("statement") }} without a plan: {{ why }}.</p>
-{% endfor %}{% endfor %}{% if sampling %}<p class="aside">{{ sampling | coded }}</p>
-{% endif %}<p class="aside">Plans are what each engine answers to EXPLAIN before the
-first and after the last phase, without estimates and values; nothing is executed. A plan has
-changed where no restart of the candidate shares one with the base. CPU time is sampled beside the
-phases; a layer's time is its share of the samples of the CPU time that the kernel charged, and its
-datum the difference as a share of the base's whole, block by block. In a virtual machine the first
-microseconds after each wake-up are sampled too seldom. Counters
-are the whole server's, its work in the background and a question of ours included; their intervals
-are over blocks, and Holm's method counts all rows of a table.</p>
-"""
+#: Events that a row of waits names, the largest first.
+EVENTS_NAMED = 3
+#: How a layer's word is to be taken.
+TONES: dict[str, Tone] = {"costlier": "bad", "cheaper": "good", "undecided": ""}
+#: What stands behind the tables.
+METHOD = (
+    "Plans are what each engine answers to EXPLAIN before the first and after the last phase, "
+    "without estimates and values; nothing is executed. A plan has changed where no restart of the "
+    "candidate shares one with the base. CPU time is sampled beside the phases; a layer's time is "
+    "its share of the samples of the CPU time that the kernel charged, and its datum the "
+    "difference as a share of the base's whole, block by block. In a virtual machine the first "
+    "microseconds after each wake-up are sampled too seldom. Counters are the whole server's, its "
+    "work in the background and a question of ours included; their intervals are over blocks, and "
+    "Holm's method counts all rows of a table."
+)
+CAPTION = (
+    "A frame's width is its CPU time of an operation, what it calls included; of the difference, "
+    "that of the side with more, so that what vanished is shown too. A frame is coloured only "
+    "where its interval excludes zero and Benjamini and Hochberg agree over all of some size. "
+    "Click or press Enter to zoom, Escape to zoom out, arrows to move, / to search."
+)
+FLAT = " Callers were not sampled (--profile stacks does it): below each layer stand its functions."
+DIVIDED = (
+    " Callers are those of one trial of each side: the times that the blocks measured are divided "
+    "among them. A frame's colour and interval are those of its function's own code."
+)
 
 
-class _Cause:
-    title = "What changed"
-    place = 12
+def build(book: Book) -> Document:
+    """The sentences and, of each plan that differs, both; nothing where nothing was looked at."""
+    causes = book.verdict.causes
+    if not causes:
+        return []
+    found = [block for cause in causes for block in _list_blocks(book, cause)]
+    return [*found, *list_prose([describe_cpu_sampling(book.run), METHOD], "quiet")]
 
-    def render(self, book: Book) -> str | None:
-        """The sentences and, of each plan that differs, both; None where nothing was looked at."""
-        causes, sampling = book.verdict.causes, describe_cpu_sampling(book.run)
-        if not causes:
-            return None
-        base = book.view.candidates[0]
-        level = f"{100 * (1 - book.run.design.alpha):g}"
-        return render(
-            _TEMPLATE,
-            causes=causes,
-            sampling=sampling,
-            base=base,
-            level=level,
-            titles=partial(_choose_titles, base),
-            anchor=partial(_name_anchor, book),
-            clauses=partial(_link_clauses, book),
-            layers=partial(_draw_layers, book, level),
-            waits=partial(_draw_waits, book, level),
-            assets=Markup("").join(read_flame_assets() if any(it.cpu for it in causes) else ()),
-        )
+
+def _list_blocks(book: Book, cause: Cause) -> Iterator[Block]:
+    yield Prose(_link_clauses(book, cause))
+    yield from _list_layers(book, cause)
+    base = book.view.candidates[0]
+    for at, it in enumerate(cause.plan_changes):
+        anchor = _name_anchor(book, cause, "plans") if at == 0 else ""
+        first, then = _choose_titles(base, it)
+        yield Heading(it.statement, anchor, within=True)
+        restarts = f"{it.restarts} of {it.of} restarts"
+        yield Prose(f"{it.workload}: {first}, then {then} ({restarts})")
+        yield from (Listing(it.base_plan), Listing(it.plan))
+    yield _build_counters(book, cause)
+    records = [
+        record
+        for trial in book.view.trials
+        if trial.candidate in (book.run.design.base, cause.candidate)
+        for record in trial.phases
+    ]
+    anchor = _name_anchor(book, cause, "waits")
+    yield from build_waits(
+        cause, book.run.design.base, words.format_level(book.run), anchor, records
+    )
+    for why, count in (cause.unexplained or {}).items():
+        yield Prose(f"{format_count(count, 'statement')} without a plan: {why}.", "quiet")
 
 
 def _name_anchor(book: Book, cause: Cause, table: str, phase: int = 0) -> str:
@@ -94,8 +108,8 @@ def _name_anchor(book: Book, cause: Cause, table: str, phase: int = 0) -> str:
     return f"{name}-{phase}" if phase else name
 
 
-def _link_clauses(book: Book, cause: Cause) -> list[tuple[CauseClause, str]]:
-    """The sentence's parts, each with the anchor of its table; empty where it has none."""
+def _link_clauses(book: Book, cause: Cause) -> list[TextSpan]:
+    """The sentence's parts, each a link to its table where it has one."""
     shown = {
         "plans": cause.plan_changes,
         "counters": cause.counters,
@@ -103,47 +117,203 @@ def _link_clauses(book: Book, cause: Cause) -> list[tuple[CauseClause, str]]:
         "waits": cause.waits,
         "instructions": cause.instructions,
     }
-    clauses = cause.clauses or (CauseClause(cause.sentence, ""),)
-    return [
-        (each, _name_anchor(book, cause, each.table) if shown.get(each.table) else "")
-        for each in clauses
-    ]
+    spans: list[TextSpan] = []
+    for each in cause.clauses or (CauseClause(cause.sentence, ""),):
+        anchor = f"#{_name_anchor(book, cause, each.table)}" if shown.get(each.table) else ""
+        text = each.text if spans else f"{each.text[:1].upper()}{each.text[1:]}"
+        spans += [TextSpan("; ")] if spans else []
+        spans += (TextSpan(it.text, code=it.code, link=anchor) for it in list_spans(text))
+    return spans
 
 
-def _draw_layers(book: Book, level: str, cause: Cause) -> Markup:
+def _build_counters(book: Book, cause: Cause) -> RowTable:
+    base = book.view.candidates[0]
+    rows: list[TableRow] = []
+    for it in cause.counters:
+
+        def write(value: float, unit: str = it.unit) -> str:
+            return numbers.format_quantity(value, unit)
+
+        values = map(write, (it.base_value, it.candidate_value, it.difference))
+        ends = numbers.format_interval(it.low, it.high, write)
+        name = f"{it.workload}, {it.phase}: {it.counter.replace('_', ' ')}"
+        rows.append((name, *values, ends, "yes" if it.differs else ""))
+    heads = (base, cause.candidate, "difference", words.format_level(book.run))
+    title = f"What {cause.candidate}'s server counted for an operation, against {base}"
+    anchor = _name_anchor(book, cause, "counters")
+    return RowTable(make_columns("counter", *heads, after=("differs",)), rows, title, anchor)
+
+
+def _list_layers(book: Book, cause: Cause) -> Iterator[Block]:
     """A table and, of those that changed most, a flame graph for each phase that was sampled."""
     design, analyses = book.run.design, book.view.analyses
     sampled = {
         (each.workload, each.phase): each
         for each in list_sampled_phases(book.view, cause.candidate)
     }
-    parts = []
     for at, cpu in enumerate(cause.cpu):
         anchor = _name_anchor(book, cause, "layers", at)
-        parts.append(build_layer_table(cpu, design.base, level, anchor))
-        if (phase := sampled.get((cpu.workload, cpu.phase))) and at < FLAMES_MOST:
-            sides = design.base, cause.candidate
-            stacks = [book.find_stacks(side, cpu.workload, cpu.phase) for side in sides]
-            base, own = stacks
-            tree = (
-                build_stack_frames(phase, analyses, base, own)
-                if base and own
-                else build_flat_frames(phase, analyses)
-            )
-            is_flat = not (base and own)
-            parts.append(draw_flame(tree, phase, sides, f"flame-{anchor}", is_flat=is_flat))
-            if not is_flat and (host := book.find_stacks_host(cpu.workload)):
-                parts.append(render(_CALLERS_OF, host=host))
-    return Markup("").join(parts)
+        yield from build_layers(cpu, design.base, words.format_level(book.run), anchor)
+        phase = sampled.get((cpu.workload, cpu.phase))
+        if phase is None or at >= FLAMES_MOST:
+            continue
+        sides = design.base, cause.candidate
+        base, own = (book.find_stacks(side, cpu.workload, cpu.phase) for side in sides)
+        has_stacks = base and own
+        tree = build_flat_frames(phase, analyses)
+        if base and own:
+            tree = build_stack_frames(phase, analyses, base, own)
+        caption = CAPTION + (DIVIDED if has_stacks else FLAT)
+        if tree.left_out:
+            most = numbers.format_quantity(tree.least_ns, "ns", 2)
+            caption += f" {tree.left_out:,} frames of at most {most} an operation are left out."
+        title = f"CPU time of an operation, {sides[1]} against {sides[0]}: {phase.workload}"
+        yield Flame(
+            *(tree, sides, title, f"flame-{anchor}", caption, phase.base_ns),
+            is_flat=not has_stacks,
+        )
+        if has_stacks and (host := book.find_stacks_host(cpu.workload)):
+            yield Prose(f"Its callers were sampled on {host}.", "quiet")
 
 
-def _draw_waits(book: Book, level: str, cause: Cause) -> Markup:
-    """A row for each kind of waits, and what the samples are; nothing where there are none."""
-    sides = book.run.design.base, cause.candidate
-    trials = [trial for trial in book.view.trials if trial.candidate in sides]
-    records = [record for trial in trials for record in trial.phases]
-    anchor = _name_anchor(book, cause, "waits")
-    return build_wait_table(cause, book.run.design.base, level, anchor, records)
+def build_first_layers(book: Book) -> list[Block]:
+    """Of each candidate's phase that changed most the table of layers, without functions."""
+    found = [cause.cpu[0] for cause in book.verdict.causes if cause.cpu]
+    level = words.format_level(book.run)
+    tables = (next(build_layers(cpu, book.run.design.base, level, "")) for cpu in found)
+    return [block for table in tables for block in (Prose(""), table)]
+
+
+def build_layers(cpu: CpuDifference, base: str, level: str, anchor: str) -> Iterator[Block]:
+    """The whole, its layers, and behind a fold the functions of each."""
+    heads = (base, cpu.candidate, "difference", level)
+    title = (
+        f"CPU time of an operation by layer, {cpu.candidate} against {base}: "
+        f"{cpu.workload}, {cpu.phase}"
+    )
+    rows: list[TableRow] = [
+        (
+            TextSpan(each.layer, "" if at else "strong"),
+            *_format_times(cpu, each),
+            TextSpan(each.word, TONES.get(each.word, "quiet")),
+        )
+        for at, each in enumerate((cpu.total, *cpu.layers))
+    ]
+    yield RowTable(make_columns("layer", *heads, after=("word",)), rows, title, anchor)
+    yield Prose(" ".join(_list_notes(cpu)), "quiet")
+    functions: list[TableRow] = []
+    for layer in cpu.layers:
+        functions += [Group(layer.layer)] if layer.functions else []
+        functions += (
+            (it.name, *_format_times(cpu, it), "yes" if it.differs else "")
+            for it in layer.functions
+        )
+    if functions:
+        table = RowTable(make_columns("function", *heads, after=("differs",)), functions)
+        yield Details("Functions that changed most, by layer", [table])
+
+
+def _format_times(cpu: CpuDifference, row: LayerDifference | FunctionDifference) -> list[str]:
+    scale_ns = cpu.total.base_ns
+    times = [format_time(ns, scale_ns, further=1) for ns in (row.base_ns, row.candidate_ns)]
+    difference = format_time(row.difference_ns, scale_ns, signed=True, further=1)
+    return [*times, difference, format_ends(row.low_ns, row.high_ns, scale_ns, further=1)]
+
+
+def _list_notes(cpu: CpuDifference) -> Iterator[str]:
+    yield f"{cpu.blocks} sampled blocks."
+    yield (
+        "The whole is tested first. Where it differs surely its layers are, by Holm's method over "
+        f"the {cpu.tested} that hold half a per cent; a layer's margin is "
+        f"{cpu.margin_percent:g} % of all CPU time."
+    )
+    if cpu.is_across_engines:
+        yield "The two engines share no layers of their own, so these are one."
+    for said in filter(None, (describe_unattributed(cpu), describe_explained(cpu))):
+        yield f"{said}."
+
+
+def build_waits(
+    cause: Cause, base: str, level: str, anchor: str, records: Sequence[PhaseRecord]
+) -> list[Block]:
+    """The table of what a candidate's sessions waited for, and how that is known; `records` are all
+    phases of both sides.
+    """
+
+    def write(us: float) -> str:
+        return numbers.format_quantity(us, "µs")
+
+    rows: list[TableRow] = []
+    ordered = sorted(cause.waits, key=lambda it: (it.workload, it.phase))
+    for place, own in groupby(ordered, key=lambda it: (it.workload, it.phase)):
+        rows.append(Group(", ".join(place)))
+        for it in own:
+            sides = ((it.base_us, it.base_share), (it.candidate_us, it.candidate_share))
+            times = (f"{write(us)}{_format_share(share)}" for us, share in sides)
+            ends = numbers.format_interval(it.low_us, it.high_us, write)
+            differs = "yes" if it.differs else ""
+            told = (write(it.difference_us), ends, differs, _list_events(it))
+            rows.append((_name_wait(it), *times, *told))
+    heads = (base, cause.candidate, "difference", level)
+    columns = make_columns("waiting for", *heads, after=("differs", "most of it"))
+    what = f"What {cause.candidate}'s sessions were at for an operation, against {base}"
+    title = f"{what}, with its share of the database's time"
+    return [
+        *list_prose(list_missing(cause, records), "quiet"),
+        RowTable(columns, rows, title, anchor),
+        *list_prose([_describe_sampling(records)], "quiet"),
+    ]
+
+
+#: What a probe of the server's own counts is called.
+ASKED = {"work": "the counters of its own work", "contention": "page splits and lock waits"}
+
+
+def list_missing(cause: Cause, records: Sequence[PhaseRecord]) -> list[str]:
+    """A sentence for each thing that a server was asked for and did not tell, and for counters that
+    one side does not know: all others stand.
+    """
+    reasons = {
+        f"A server did not tell {what}: {record.unread[probe].rstrip('.')}."
+        for record in records
+        for probe, what in ASKED.items()
+        if probe in record.unread
+    }
+    words = ", ".join(name.replace("_", " ") for name in cause.uncounted)
+    one_sided = [f"Not compared, since one side does not count it: {words}."] if words else []
+    return sorted(reasons) + one_sided
+
+
+def _name_wait(wait: WaitDifference) -> str:
+    if wait.is_counted:
+        return f"{wait.kind}, by the engine's own count"
+    return "nothing: running" if wait.kind == "running" else wait.kind
+
+
+def _format_share(share: float | None) -> str:
+    """`, 40.0 %`; empty where it is not known."""
+    return "" if share is None else f", {100 * share:.1f} %"
+
+
+def _list_events(wait: WaitDifference) -> str:
+    """Of the side that waits longer."""
+    events = (wait.events if wait.difference_us > 0 else wait.base_events) or {}
+    return ", ".join([name for name, us in events.items() if name and us > 0][:EVENTS_NAMED])
+
+
+def _describe_sampling(records: Sequence[PhaseRecord]) -> str:
+    """What the samples are and what taking them cost on our side, or why there are none."""
+    sampled = [(record, record.waits) for record in records if record.waits]
+    if not sampled:
+        why = next((record.unread["waits"] for record in records if "waits" in record.unread), "")
+        return f"Sessions were not sampled: {why}." if why else ""
+    own_ns = sum(record.own_time_ns for record, _ in sampled)
+    cost = 100 * sum(waits.cpu_ns for _, waits in sampled) / max(1, own_ns)
+    return (
+        f"Sessions were sampled {sum(waits.samples for _, waits in sampled):,} times, on all sides "
+        f"alike; asking took {cost:.2g} % of a core beside what the server took to answer. Who "
+        "waits for the client's next statement is left out."
+    )
 
 
 def _choose_titles(base: str, change: PlanChange) -> tuple[str, str]:
@@ -153,4 +323,4 @@ def _choose_titles(base: str, change: PlanChange) -> tuple[str, str]:
     return base, change.candidate
 
 
-SECTION = _Cause()
+SECTION = Section("What changed", 12, build)

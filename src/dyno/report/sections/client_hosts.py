@@ -6,30 +6,25 @@ from collections.abc import Callable, Iterator
 from statistics import median
 
 from dyno.record import ClientPart, PhaseRecord
-from dyno.report import Book
-from dyno.report.html.markup import render
+from dyno.report import Book, Section
+from dyno.report.document import Document, Prose, RowTable, TableColumn, make_columns
 
-_TEMPLATE = """
-<table><thead><tr><th scope="col">phase</th><th scope="col">host</th><th scope="col">users</th>
-<th scope="col">events/s</th><th scope="col">busiest thread</th><th scope="col">started after</th>
-<th scope="col">clock known to</th><th scope="col">steal</th><th scope="col">foreign CPU</th></tr>
-</thead><tbody>{% for row in rows %}
-<tr>{% for cell in row %}<td>{{ cell }}</td>{% endfor %}</tr>{% endfor %}</tbody></table>
-<p class="aside">Medians over all restarts of all candidates. A start is the last user's, after the
-common one; foreign CPU is not told of hosts that share their machine with others of the run.</p>
-"""
-
+#: What the numbers are.
+MEDIANS = (
+    "Medians over all restarts of all candidates. A start is the last user's, after the common "
+    "one; foreign CPU is not told of hosts that share their machine with others of the run."
+)
 _Part = tuple[PhaseRecord, ClientPart]
 
 
-class _ClientHosts:
-    title = "Client hosts"
-    place = 79
-
-    def render(self, book: Book) -> str | None:
-        """A row per phase and host; nothing where one driver played."""
-        rows = list(_list_rows(book))
-        return render(_TEMPLATE, rows=rows) if rows else None
+def build(book: Book) -> Document:
+    """A row per phase and host; nothing where one driver played."""
+    heads = ("users", "events/s", "busiest thread", "started after", "clock known to")
+    columns = make_columns("host", *heads, "steal", "foreign CPU")
+    rows = list(_list_rows(book))
+    return (
+        [RowTable((TableColumn("phase"), *columns), rows), Prose(MEDIANS, "quiet")] if rows else []
+    )
 
 
 def _list_rows(book: Book) -> Iterator[list[str]]:
@@ -63,4 +58,4 @@ def _format(number: float | None, words: str) -> str:
     return "not known" if number is None else words.format(number)
 
 
-SECTION = _ClientHosts()
+SECTION = Section("Client hosts", 79, build)

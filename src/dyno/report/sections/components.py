@@ -5,16 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from dyno import numbers
 from dyno.judge.analysis.spread import Sources, find_spread_sources
 from dyno.judge.stats.components import BLOCKS, LOADS, RESTARTS, SECONDS, Component
 from dyno.record import Metric
-from dyno.report import Book, words
-from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
+from dyno.report import Book, Section, words
+from dyno.report.document import Block, Document, Prose, RowTable, make_columns
 
 
 def give_advice(spread: Sources) -> str:
@@ -59,13 +55,6 @@ _SOURCES = {
     RESTARTS: "restarts",
     SECONDS: "seconds within",
 }
-_TEMPLATE = """
-{% for table, advice in found %}
-{{ table }}
-<p>{{ advice }}</p>
-{% endfor %}
-<p class="aside">{{ aside }}</p>
-"""
 HEADS = ("source", "share", "95 % interval", "sd", "95 % interval", "df")
 ASIDE = (
     "Share: of the variance of a trial's number. What blocks add is the same for all candidates, "
@@ -74,17 +63,17 @@ ASIDE = (
 )
 
 
-class _Components:
-    title = "Where the spread comes from"
-    place = 32
-
-    def render(self, book: Book) -> str | None:
-        """A table and a sentence for each primary."""
-        found = [
-            (build_tables([_build_grid(each)]), _describe_sources(each))
-            for each in list_primary_spreads(book)
+def build(book: Book) -> Document:
+    """A table and a sentence for each primary."""
+    found: list[Block] = []
+    for spread in list_primary_spreads(book):
+        told, rows = give_advice(spread), list(map(_format_row, spread.found.parts))
+        title = words.format_full_metric(spread.metric)
+        found += [
+            RowTable(make_columns(*HEADS), rows, title),
+            Prose(f"{told[:1].upper()}{told[1:]}."),
         ]
-        return render(_TEMPLATE, found=found, aside=ASIDE) if found else None
+    return [*found, Prose(ASIDE, "quiet")] if found else []
 
 
 def list_primary_spreads(book: Book) -> list[Sources]:
@@ -101,49 +90,17 @@ def list_primary_spreads(book: Book) -> list[Sources]:
     ]
 
 
-def format_source_rows(spread: Sources) -> list[tuple[str, ...]]:
-    """A row for each source, as the heads have it."""
-    return [_format_row(part) for part in spread.found.parts]
-
-
 def _format_row(part: Component) -> tuple[str, ...]:
-    shares = f"[{100 * part.share_low:.0f}, {100 * part.share_high:.0f}]"
+    ends = (100 * part.share_low, 100 * part.share_high)
     low, high = (100 * math.sqrt(variance) for variance in (part.low, part.high))
     return (
         _SOURCES[part.source],
         f"{100 * part.share:.0f} %",
-        shares,
+        numbers.format_interval(*ends, "{:.0f}".format),
         numbers.format_percent(100 * math.sqrt(part.variance)),
-        f"[{numbers.format_digits(low, 2)}, {numbers.format_digits(high, 2)}]",
+        numbers.format_interval(low, high, lambda sd: numbers.format_digits(sd, 2)),
         str(part.df),
     )
 
 
-def _build_grid(spread: Sources) -> HtmlTable:
-    found = [
-        TableRow(name, [TableCell(text) for text in cells])
-        for name, *cells in format_source_rows(spread)
-    ]
-    return HtmlTable(words.format_full_metric(spread.metric), HEADS[0], HEADS[1:], found)
-
-
-def _describe_sources(spread: Sources) -> str:
-    told = give_advice(spread)
-    return f"{told[:1].upper()}{told[1:]}."
-
-
-def build_sources_table(book: Book) -> Group:
-    """The same for `rich.print`."""
-    parts: list[RenderableType] = []
-    for spread in list_primary_spreads(book):
-        made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        for position, head in enumerate(HEADS):
-            made.add_column(head, justify="right" if position else "left")
-        for row in format_source_rows(spread):
-            made.add_row(*map(Text, row))
-        title = f"where the spread of {words.format_full_metric(spread.metric)} comes from"
-        parts += [Text(title, style="bold"), made, Text(_describe_sources(spread) + "\n")]
-    return Group(*parts)
-
-
-SECTION = _Components()
+SECTION = Section("Where the spread comes from", 32, build)

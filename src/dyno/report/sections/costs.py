@@ -12,49 +12,56 @@ from dyno import numbers
 from dyno.judge.analysis.effect_words import format_metric_name
 from dyno.judge.analysis.measures import find_client_baselines
 from dyno.record import Metric, Tally
-from dyno.report import Book, facts
-from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
+from dyno.report import Book, Section, facts
+from dyno.report.document import (
+    Document,
+    Group,
+    Prose,
+    RowTable,
+    TableCell,
+    TableRow,
+    make_columns,
+)
 
-_TEMPLATE = """
-{{ tables }}
-<p class="aside">Medians over the valid blocks; below them candidate ÷ base. Counters are divided
-by the operations of the phase, sizes are those at its end, and the longest response is that of
-all trials.{% if embedded %} Engines that live in the driver's process have the driver's own CPU,
-as measured without them, taken off.{% endif %}</p>
-"""
-
-
-class _Costs:
-    title = "Cost of an operation"
-    place = 62
-
-    def render(self, book: Book) -> str | None:
-        """A table per workload, a row per phase and candidate."""
-        names = [w.name for w in book.run.workloads if book.view.list_counted(w.name)]
-        found = [_build_costs(book, name) for name in names]
-        embedded = bool(find_client_baselines(book.trials)) and any(
-            c.embedded for c in book.run.candidates
-        )
-        return render(_TEMPLATE, tables=build_tables(found), embedded=embedded) if found else None
+MEDIANS = (
+    "Medians over the valid blocks; beside them candidate ÷ base. Counters are divided by the "
+    "operations of the phase, sizes are those at its end, and the longest response is that of all "
+    "trials."
+)
+EMBEDDED = (
+    " Engines that live in the driver's process have the driver's own CPU, as measured without "
+    "them, taken off."
+)
 
 
-def _build_costs(book: Book, workload: str) -> HtmlTable:
+def build(book: Book) -> Document:
+    """A table per workload, a row per phase and candidate."""
+    names = [w.name for w in book.run.workloads if book.view.list_counted(w.name)]
+    embedded = bool(find_client_baselines(book.trials)) and any(
+        c.embedded for c in book.run.candidates
+    )
+    found = [_build_costs(book, name) for name in names]
+    told = Prose(MEDIANS + (EMBEDDED if embedded else ""), "quiet")
+    return [*found, told] if found else []
+
+
+def _build_costs(book: Book, workload: str) -> RowTable:
     trials = book.view.list_counted(workload)
     numbers_of = facts.compute_medians(book, trials)
     costs = sorted({m for _, m in numbers_of if m.transaction == ""}, key=lambda m: m.name)
     names = list(dict.fromkeys(metric.name for metric in costs))
     phases = list(dict.fromkeys(stream.phase for stream in facts.list_streams(book, workload)))
-    rows = []
+    rows: list[TableRow] = []
     for phase in phases:
         own = {m.name: m for m in costs if m.phase == phase}
+        rows.append(Group(phase))
         for candidate in book.view.candidates:
-            is_base = candidate == book.run.design.base
             base = book.run.design.base
             cells = [_format_cost(numbers_of, (candidate, base), own.get(name)) for name in names]
             cells.append(_find_longest(book, workload, phase, candidate))
-            rows.append(TableRow(candidate, cells, group=phase if is_base else ""))
+            rows.append((candidate, *cells))
     columns = [*map(_format_heading, names), "max response"]
-    return HtmlTable(workload, "phase", columns, rows)
+    return RowTable(make_columns("phase", *columns), rows, workload)
 
 
 def _format_heading(name: str) -> str:
@@ -88,4 +95,4 @@ def _find_longest(book: Book, workload: str, phase: str, candidate: str) -> Tabl
     return TableCell(numbers.format_quantity(longest, "ns"))
 
 
-SECTION = _Costs()
+SECTION = Section("Cost of an operation", 62, build)

@@ -10,9 +10,10 @@ import textwrap
 from collections.abc import Sequence
 from itertools import groupby
 
-from dyno.record import Comparison, Metric
-from dyno.report import Book, words
-from dyno.report.html.charts import (
+from dyno import numbers
+from dyno.record import Comparison, Metric, Run, Verdict
+from dyno.report import Book, Section, words
+from dyno.report.charts import (
     Axis,
     Band,
     Chart,
@@ -25,8 +26,17 @@ from dyno.report.html.charts import (
     choose_colour,
     make_slowdown_axis,
 )
-from dyno.report.html.drawing import draw_figure
-from dyno.report.html.markup import render
+from dyno.report.document import (
+    Block,
+    Document,
+    Figure,
+    Items,
+    Prose,
+    RowTable,
+    TableCell,
+    TableRow,
+    make_columns,
+)
 
 _ROW_PX = 44
 #: Letters that a narrow page has space for, and what a label's next line adds to its row.
@@ -86,57 +96,51 @@ _CAPTION = (
     "margin. Below, hollow, the interactions: the cells at these levels against what the effects "
     "of fewer factors would have made of them."
 )
-_TEMPLATE = """
-<p>{{ factors }} The first level of each is what its others are held against.</p>
-{{ charts }}
-{% for metric, rows in tables %}
-<div class="scroll" tabindex="0"><table class="effects">
-<caption>{{ full(metric) }}</caption>
-<thead><tr><th scope="col">effect</th><th scope="col" class="n">slowdown</th>
-<th scope="col" class="n">{{ level }}&#8239;% interval</th><th scope="col" class="n">blocks</th>
-<th scope="col" class="n">p</th><th scope="col" class="n">MDE80</th>
-<th scope="col">verdict</th></tr></thead>
-<tbody>{% for c in rows %}
-<tr><th scope="row">{{ c.candidate }} <small>{% if c.levels | length > 1 %}interaction
-{% else %}against {{ c.base }}{% endif %}</small></th>
-<td class="n strong">{{ c.slowdown_percent | signed }}&#8239;%</td>
-<td class="n">{{ interval(c.low_percent, c.high_percent) }}</td>
-<td class="n">{{ c | of_played }}</td>
-<td class="n">{{ "%.2g" | format(c.p_value) }}</td>
-<td class="n">{{ c.mde80_percent | percent }}</td>
-<td>{% if c.primary %}<span class="badge {{ c | standing }}">{{ c | verdict }}
-</span>{% else %}exploratory{% endif %}</td></tr>
-{% for note in c.notes %}<tr class="note"><td colspan="7">{{ note }}</td></tr>{% endfor %}
-{% endfor %}</tbody></table></div>
-{% endfor %}
-<p class="aside">Blocks: valid of played; MDE80: the smallest slowdown that this many blocks would
-have found in four runs of five. The verdict rests on the main effects, which Holm's procedure
-adjusts together; interactions are exploratory (Benjamini-Hochberg). {% if interactions %}An
-interaction of 0 says that the factors' effects multiply.{% else %}One factor at a time says nothing
-of how factors act on each other.{% endif %}</p>
-"""
+ADJUSTED = (
+    "Blocks: valid of played; MDE80: the smallest slowdown that this many blocks would have found "
+    "in four runs of five. The verdict rests on the main effects, which Holm's procedure adjusts "
+    "together; interactions are exploratory (Benjamini-Hochberg). "
+)
+MULTIPLY = "An interaction of 0 says that the factors' effects multiply."
+ONE_AT_A_TIME = "One factor at a time says nothing of how factors act on each other."
 
 
-class _Effects:
-    title = "Effects of the factors"
-    place = 11
+def build(book: Book) -> Document:
+    """A chart for each primary metric, main effects first, and the numbers below it."""
+    found = list_primary_effects(book.verdict.comparisons)
+    if not book.run.factors or not found:
+        return []
+    groups = group_effects(found)
+    first = "The first level of each is what its others are held against."
+    interactions = any(len(c.levels) > 1 for c in found)
+    return [
+        Prose(f"{words.format_factors(book.run)} {first}"),
+        Figure([draw_effects(metric, rows) for metric, rows in groups], _CAPTION),
+        *build_tables(book.run, book.verdict),
+        Items([f"{c.candidate}: {note}" for c in found for note in c.notes]),
+        Prose(ADJUSTED + (MULTIPLY if interactions else ONE_AT_A_TIME), "quiet"),
+    ]
 
-    def render(self, book: Book) -> str | None:
-        """A chart for each primary metric, main effects first, and the numbers below it."""
-        found = list_primary_effects(book.verdict.comparisons)
-        if not book.run.factors or not found:
-            return None
-        return render(
-            _TEMPLATE,
-            charts=draw_figure(
-                [draw_effects(metric, rows) for metric, rows in group_effects(found)], _CAPTION
-            ),
-            tables=group_effects(found),
-            full=words.format_full_metric,
-            factors=words.format_factors(book.run),
-            interactions=any(len(c.levels) > 1 for c in found),
-            level=f"{100 * (1 - book.run.design.alpha):g}",
+
+def build_tables(run: Run, verdict: Verdict) -> list[Block]:
+    """The effects in each metric, in numbers."""
+    level = words.format_level(run)
+    heads = ("slowdown", level, "blocks", "p", "MDE80")
+    columns = make_columns("effect", *heads, after=("verdict",))
+    tables: list[Block] = []
+    for metric, effects in group_effects(list_primary_effects(verdict.comparisons)):
+        rows: list[TableRow] = []
+        for c in effects:
+            kind = "interaction" if len(c.levels) > 1 else f"against {c.base}"
+            told = (words.format_played(c), f"{c.p_value:.2g}")
+            least = numbers.format_percent(c.mde80_percent)
+            word = words.tell_verdict(c, margin=True) if c.primary else "exploratory"
+            rows.append((TableCell(c.candidate, kind), *words.format_ends(c), *told, least, word))
+        title = (
+            f"effects on {words.format_full_metric(metric)}, margin {effects[0].margin_percent:g} %"
         )
+        tables.append(RowTable(columns, rows, title))
+    return tables
 
 
 def list_primary_effects(comparisons: Sequence[Comparison]) -> list[Comparison]:
@@ -151,4 +155,4 @@ def group_effects(effects: Sequence[Comparison]) -> list[tuple[Metric, list[Comp
     return [(metric, list(rows)) for metric, rows in groupby(effects, key=lambda c: c.metric)]
 
 
-SECTION = _Effects()
+SECTION = Section("Effects of the factors", 11, build)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dyno.report import Book
-from dyno.report.html.markup import render
+from dyno.report import Book, Section
+from dyno.report.document import Document, Prose, Terms
 
 TERMS = {
     "Trial": "One restart: fresh data, the engine in a fresh process, warm-up, phases measured, "
@@ -36,20 +36,10 @@ TERMS = {
     "stalled engine counts. No request is left out to keep a pace.",
 }
 
-_TEMPLATE = """
-<dl class="terms">{% for term, meaning in terms.items() %}
-<div><dt>{{ term }}</dt><dd>{{ meaning }}</dd></div>
-{% endfor %}</dl>
-"""
+
+def build(book: Book) -> Document:
+    """The same paragraphs for every run."""
+    return [Terms([(term, [Prose(meaning)]) for term, meaning in TERMS.items()])]
 
 
-class _Glossary:
-    title = "How to read this page"
-    place = 99
-
-    def render(self, book: Book) -> str:
-        """The same paragraphs for every run."""
-        return render(_TEMPLATE, terms=TERMS)
-
-
-SECTION = _Glossary()
+SECTION = Section("How to read this page", 99, build)

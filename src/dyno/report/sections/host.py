@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from dyno.report import Book
-from dyno.report.html.markup import render
-
-_TEMPLATE = """
-<table><tbody>{% for name, value in host.items() %}
-<tr><th scope="row">{{ name | replace("_", " ") }}</th><td>{{ value }}</td></tr>
-{% endfor %}</tbody></table>
-"""
+from dyno.report import Book, Section
+from dyno.report.document import Document, RowTable, make_columns
 
 
-class _Host:
-    title = "Host"
-    place = 80
-
-    def render(self, book: Book) -> str | None:
-        """The host's facts, as the run recorded them."""
-        return render(_TEMPLATE, host=book.run.host) if book.run.host else None
+def build(book: Book) -> Document:
+    """The host's facts, as the run recorded them."""
+    rows = [(name.replace("_", " "), value) for name, value in book.run.host.items()]
+    return [RowTable(make_columns("", after=("",)), rows)]
 
 
-SECTION = _Host()
+SECTION = Section("Host", 80, build)

@@ -6,52 +6,39 @@ from collections.abc import Sequence
 
 from dyno import numbers
 from dyno.judge.analysis.sentence import describe_slices
-from dyno.record import Comparison, HostEffect, Run, compute_host_score, list_share_runs
-from dyno.report import Book, basis, words
-from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
+from dyno.record import Comparison, Run, compute_host_score, list_share_runs
+from dyno.report import Book, Section, basis, words
+from dyno.report.document import Document, Group, Prose, RowTable, TableRow, make_columns
 
-_TEMPLATE = """
-{{ tables }}
-<p class="aside">Base and candidate are compared within a host only. Each interval here is of one
-host's blocks alone, and decides nothing: where several hosts played a workload, the verdict takes
-each host's mean as one datum. I² is the part of the spread of these means that is not the blocks'
-own.</p>
-"""
+WITHIN = (
+    "Base and candidate are compared within a host only. Each interval here is of one host's "
+    "blocks alone, and decides nothing: where several hosts played a workload, the verdict takes "
+    "each host's mean as one datum. I² is the part of the spread of these means that is not the "
+    "blocks' own."
+)
 #: Facts of a host that are told, by their name in its record.
 FACTS = ("cpu", "cores", "memory_mb", "kernel", "virtualisation")
 
 
-class _Hosts:
-    title = "By host"
-    place = 13
-
-    def render(self, book: Book) -> str | None:
-        """Two tables; none of a run of one host."""
-        if book.run.gathered is None:
-            return None
-        rows = [each for each in book.verdict.comparisons if each.primary and each.hosts]
-        effects = HtmlTable("Effects", "host", ["blocks", "slowdown"], list_effect_rows(rows))
-        return render(_TEMPLATE, tables=build_tables([effects, build_machines(book)]))
+def build(book: Book) -> Document:
+    """Two tables; none of a run of one host."""
+    if book.run.gathered is None:
+        return []
+    rows = [each for each in book.verdict.comparisons if each.primary and each.hosts]
+    return [build_effects(rows), build_machines(book), Prose(WITHIN, "quiet")]
 
 
-def list_effect_rows(found: Sequence[Comparison]) -> list[TableRow]:
+def build_effects(found: Sequence[Comparison]) -> RowTable:
     """A row for each host of each primary, under its name and the spread between hosts."""
-    rows = []
+    rows: list[TableRow] = []
     for each in found:
         names = words.format_full_metric(each.metric), each.candidate, describe_heterogeneity(each)
-        group = ", ".join(filter(None, names))
-        for effect in each.hosts:
-            rows.append(TableRow(effect.host, _format_effect(effect), group=group))
-            group = ""
-    return rows
-
-
-def _format_effect(effect: HostEffect) -> list[TableCell]:
-    size = f"{numbers.format_signed_percent(effect.slowdown_percent)} %"
-    bounds = numbers.DASH
-    if effect.low_percent is not None and effect.high_percent is not None:
-        bounds = numbers.format_interval(effect.low_percent, effect.high_percent)
-    return [TableCell(str(effect.blocks)), TableCell(size, beside=bounds)]
+        rows.append(Group(", ".join(filter(None, names))))
+        for it in each.hosts:
+            size = f"{numbers.format_signed_percent(it.slowdown_percent)} %"
+            ends = numbers.format_interval(it.low_percent, it.high_percent) or numbers.DASH
+            rows.append((it.host, str(it.blocks), size, ends))
+    return RowTable(make_columns("host", "blocks", "slowdown", "interval"), rows, "Effects")
 
 
 def describe_heterogeneity(found: Comparison) -> str:
@@ -62,24 +49,24 @@ def describe_heterogeneity(found: Comparison) -> str:
     return f"between hosts {between} (sd), I² {found.heterogeneity_percent:.0f} %"
 
 
-def build_machines(book: Book) -> HtmlTable:
+def build_machines(book: Book) -> RowTable:
     """A row for each share, with its host's facts, slices, score and calibration."""
     names = {trial.share: trial.host for trial in book.view.trials}
-    rows = [
-        TableRow(names.get(own.share.index, own.share.host), _format_machine(own))
+    rows: list[TableRow] = [
+        (names.get(own.share.index, own.share.host), *_format_machine(own))
         for own in list_share_runs(book.run)
         if own.share
     ]
     heads = ["share", *(fact.replace("_", " ") for fact in FACTS), "slices", "score", "errors"]
-    return HtmlTable("Machines", "host", heads, rows)
+    return RowTable(make_columns("host", after=heads), rows, "Machines")
 
 
-def _format_machine(run: Run) -> list[TableCell]:
+def _format_machine(run: Run) -> list[str]:
     share = f"{run.share.index} of {run.share.of}" if run.share else ""
     score = numbers.DASH if run.survey is None else str(compute_host_score(run.survey))
     slices = describe_slices(run) or "none"
     facts = [run.host.get(fact, numbers.DASH) for fact in FACTS]
-    return [TableCell(text) for text in (share, *facts, slices, score, _describe_errors(run))]
+    return [share, *facts, slices, score, _describe_errors(run)]
 
 
 def _describe_errors(run: Run) -> str:
@@ -92,4 +79,4 @@ def _describe_errors(run: Run) -> str:
     return f"{told} (stale)" if known.stale else told
 
 
-SECTION = _Hosts()
+SECTION = Section("By host", 13, build)

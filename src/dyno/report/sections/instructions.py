@@ -2,59 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dyno.judge.analysis.instructions import format_change, format_share
 from dyno.record import InstructionChange
-from dyno.report import Book
-from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
-from dyno.report.text.counts import BLIND
+from dyno.report import Book, Section
+from dyno.report.counts import BLIND
+from dyno.report.document import Document, Prose, RowTable, make_columns
 
-_TEMPLATE = """{% for anchor, tables in sides %}
-<div id="{{ anchor }}">{{ tables }}</div>{% endfor %}
-<p class="aside">{{ blind }} A share of the time's change is what as many more instructions take at
-the base's pace, were all of the time the engine's: at most that much.</p>
-"""
-
-
-class _Instructions:
-    title = "Instructions per operation"
-    place = 64
-
-    def render(self, book: Book) -> str | None:
-        """A table for each workload and candidate that was counted; None where none was."""
-        base = book.run.design.base
-        sides = []
-        for cause in book.verdict.causes:
-            tables = [_build_table(base, cause.candidate, each) for each in cause.instructions]
-            if tables:
-                anchor = f"instructions-{book.view.candidates.index(cause.candidate)}"
-                sides.append((anchor, build_tables(tables)))
-        return render(_TEMPLATE, sides=sides, blind=BLIND) if sides else None
+SHARES = (
+    " A share of the time's change is what as many more instructions take at the base's pace, were "
+    "all of the time the engine's: at most that much."
+)
 
 
-def _build_table(base: str, candidate: str, counted: InstructionChange) -> HtmlTable:
-    rows = [
-        TableRow(base, _make_cells(f"{counted.base_value:,.0f}", "", "")),
-        TableRow(
-            candidate,
-            _make_cells(
-                f"{counted.candidate_value:,.0f}",
-                f"{counted.candidate_value - counted.base_value:+,.0f}",
-                format_change(counted),
-            ),
-        ),
-    ]
+def build(book: Book) -> Document:
+    """A table for each workload and candidate that was counted; none where none was."""
+    base = book.run.design.base
+    tables = []
+    for cause in book.verdict.causes:
+        anchor = f"instructions-{book.view.candidates.index(cause.candidate)}"
+        for at, each in enumerate(cause.instructions):
+            table = _build_table(base, cause.candidate, each)
+            tables.append(replace(table, anchor="" if at else anchor))
+    return [*tables, Prose(BLIND + SHARES, "quiet")] if tables else []
+
+
+def _build_table(base: str, candidate: str, counted: InstructionChange) -> RowTable:
+    change = counted.candidate_value - counted.base_value
+    own = (f"{counted.candidate_value:,.0f}", f"{change:+,.0f}", format_change(counted))
+    rows = [(base, f"{counted.base_value:,.0f}", "", ""), (candidate, *own)]
     if share := format_share(counted):
-        rows.append(TableRow("share of the time's change, at most", _make_cells("", "", share)))
+        rows.append(("share of the time's change, at most", "", "", share))
     for layer, change in counted.layers.items():
         percent = f"{100.0 * change / counted.base_value:+.1f} %"
-        rows.append(TableRow(layer, _make_cells("", f"{change:+,.0f}", percent)))
+        rows.append((layer, "", f"{change:+,.0f}", percent))
     title = f"{counted.workload}, {counted.phase}: {base} → {candidate}"
-    columns = (f"per {counted.unit}", "change", "change, of all")
-    return HtmlTable(title, "side, then layer", columns, rows)
+    heads = (f"per {counted.unit}", "change", "change, of all")
+    return RowTable(make_columns("side, then layer", *heads), rows, title)
 
 
-def _make_cells(*texts: str) -> list[TableCell]:
-    return [TableCell(text) for text in texts]
-
-
-SECTION = _Instructions()
+SECTION = Section("Instructions per operation", 64, build)

@@ -7,8 +7,8 @@ from statistics import median
 
 from dyno import numbers
 from dyno.record import Tally
-from dyno.report import Book, facts
-from dyno.report.html.charts import (
+from dyno.report import Book, Section, facts
+from dyno.report.charts import (
     Axis,
     Chart,
     ChartPanel,
@@ -20,7 +20,7 @@ from dyno.report.html.charts import (
     join_dots,
     make_duration_axis,
 )
-from dyno.report.html.drawing import ChartSection
+from dyno.report.document import Document, Figure
 
 _CAPTION = (
     "From the intended time to the answer, waits included. Each step to the right is ten times "
@@ -82,4 +82,10 @@ def _draw_median(name: str, curves: list[dict[str, float]], position: int) -> li
     return join_dots(dots, choose_colour(position), name)
 
 
-SECTION = ChartSection("Latency", 50, _CAPTION, draw_charts)
+def build(book: Book) -> Document:
+    """The figure of all its charts, of which the reader chooses one."""
+    charts = draw_charts(book)
+    return [Figure(charts, _CAPTION)] if charts else []
+
+
+SECTION = Section("Latency", 50, build)

@@ -2,55 +2,45 @@
 
 from __future__ import annotations
 
-from dyno.record import Comparison
-from dyno.report import Book, facts, words
-from dyno.report.html.markup import render
+from dyno.report import Book, Section, facts, words
+from dyno.report.document import (
+    Details,
+    Document,
+    Prose,
+    RowTable,
+    TableColumn,
+    TableRow,
+    make_columns,
+)
+from dyno.report.words import tell_verdict
 
-_TEMPLATE = """
-<details><summary>{{ rows | length | plural("comparison") }}, {{ primaries }} of them
-primary</summary>
-<div class="scroll" tabindex="0"><table class="searched">
-<thead><tr><th scope="col">metric</th>{% if several %}<th scope="col">candidate</th>{% endif %}
-<th scope="col" class="n">base</th><th scope="col" class="n">candidate</th>
-<th scope="col" class="n">slowdown</th><th scope="col" class="n">{{ level }}&#8239;% interval</th>
-<th scope="col">verdict</th></tr></thead>
-<tbody>{% for c in rows %}<tr><th scope="row">{{ full(c.metric) }}</th>
-{%- if several %}<td>{{ c.candidate }}</td>{% endif %}
-<td class="n">{{ c.base_value | quantity(c.metric.unit) }}</td>
-<td class="n">{{ c.candidate_value | quantity(c.metric.unit) }}</td>
-<td class="n">{{ c.slowdown_percent | signed }}&#8239;%</td>
-<td class="n">{{ interval(c.low_percent, c.high_percent) }}</td>
-<td>{% if c.primary %}<b>{{ c | verdict(False) }}</b>{% else %}{{ c | verdict(False) }}
-{%- endif %}</td></tr>
-{% endfor %}</tbody></table></div>
-<p class="aside">A bold verdict is of a primary metric, which the verdict rests on. The others are
-explored: their p values count each other (Benjamini-Hochberg), and none sets the exit
-code.</p></details>
-"""
+#: What the colours of words mean.
+PRIMARY = (
+    "A coloured verdict is of a primary metric, which the verdict rests on. The others are "
+    "explored: their p values count each other (Benjamini-Hochberg), and none sets the exit code."
+)
 
 
-class _Metrics:
-    title = "Every metric"
-    place = 60
-
-    def render(self, book: Book) -> str | None:
-        """A folded row per comparison, as they were played; of crossed factors the main effects."""
-        rows = [c for c in book.verdict.comparisons if len(c.levels) < 2]
-        rows.sort(key=lambda c: (*facts.make_sort_key(book, c.metric), not c.primary))
-        if not rows:
-            return None
-        return render(
-            _TEMPLATE,
-            rows=rows,
-            primaries=sum(c.primary for c in rows),
-            several=_count_pairs(rows) > 1,
-            level=f"{100 * (1 - book.run.design.alpha):g}",
-            full=words.format_full_metric,
+def build(book: Book) -> Document:
+    """A folded row per comparison, as they were played; of crossed factors the main effects."""
+    found = [c for c in book.verdict.comparisons if len(c.levels) < 2]
+    found.sort(key=lambda c: (*facts.make_sort_key(book, c.metric), not c.primary))
+    rows: list[TableRow] = [
+        (
+            words.format_full_metric(c.metric),
+            c.candidate,
+            *words.format_values(c),
+            *words.format_ends(c),
+            tell_verdict(c),
         )
+        for c in found
+    ]
+    heads = ("base", "candidate", "slowdown", words.format_level(book.run))
+    columns = (TableColumn("metric"), *make_columns("candidate", *heads, after=("verdict",)))
+    primaries = sum(c.primary for c in found)
+    summary = f"{words.format_count(len(rows), 'comparison')}, {primaries} of them primary"
+    folded = Details(summary, [RowTable(columns, rows, searched=True), Prose(PRIMARY, "quiet")])
+    return [folded] if rows else []
 
 
-def _count_pairs(rows: list[Comparison]) -> int:
-    return len({(c.candidate, c.base) for c in rows})
-
-
-SECTION = _Metrics()
+SECTION = Section("Every metric", 60, build)

@@ -11,48 +11,59 @@ import math
 from statistics import median
 
 from dyno import numbers
-from dyno.report import Book, facts
-from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
+from dyno.report import Book, Section, facts
+from dyno.report.document import (
+    Document,
+    Prose,
+    RowTable,
+    TableCell,
+    TableRow,
+    TextSpan,
+    Tone,
+    Words,
+    make_columns,
+)
 
 SLOWER, FASTER, TARGET = 0.95, 1.05, 0.95
 
-_TEMPLATE = """
-{{ tables }}
-<p class="aside">Medians over the valid blocks. Relative: candidate ÷ base;
-<span class="key low">below 0.95</span> <span class="key high">above 1.05</span>
-<span class="key missed">a paced stream of the phase missed 95 % of its target</span>.
-No error rate stands behind these colours: the verdict is above.</p>
-"""
+MEDIANS: Words = (
+    "Medians over the valid blocks. Relative: candidate ÷ base; marked as ",
+    TextSpan("low", "bad"),
+    " below 0.95, as ",
+    TextSpan("high", "good"),
+    " above 1.05, and as ",
+    TextSpan("missed", "quiet"),
+    " where a paced stream of the phase missed 95 % of its target. No error rate stands behind "
+    "these colours: the verdict is above.",
+)
 
 
-class _Phases:
-    title = "Rates"
-    place = 60
-
-    def render(self, book: Book) -> str | None:
-        """Two tables per workload, a row per stream, a column per candidate."""
-        names = [w.name for w in book.run.workloads if book.view.list_counted(w.name)]
-        found = [table for name in names for table in _build_rates(book, name)]
-        return render(_TEMPLATE, tables=build_tables(found)) if found else None
+def build(book: Book) -> Document:
+    """Two tables per workload, a row per stream, a column per candidate."""
+    names = [w.name for w in book.run.workloads if book.view.list_counted(w.name)]
+    found = [table for name in names for table in _build_rates(book, name)]
+    return [*found, Prose(MEDIANS, "quiet")] if found else []
 
 
-def _build_rates(book: Book, workload: str) -> list[HtmlTable]:
+def _build_rates(book: Book, workload: str) -> list[RowTable]:
     names = book.view.candidates
-    absolute, relative = [], []
+    absolute: list[TableRow] = []
+    relative: list[TableRow] = []
     for stream in facts.list_streams(book, workload):
         rates = {name: _compute_rate(book, stream, name) for name in names}
         missed = {name: _describe_missed_target(book, stream, name) for name in names}
         label = f"{stream.phase} {stream.name}"
-        detail = f"{stream.unit}/s"
         cells = [_format_absolute(rates[name], missed[name]) for name in names]
-        absolute.append(TableRow(label, cells, detail))
+        absolute.append((TableCell(label, f"{stream.unit}/s"), *cells))
         base = rates[names[0]] or math.nan
         others = [_format_relative(rates[n] / base, missed[n]) for n in names[1:]]
-        relative.append(TableRow(label, others))
+        relative.append((label, *others))
     return [
-        HtmlTable(f"{workload}: rate", "phase and stream", names, absolute),
-        HtmlTable(
-            f"{workload}: rate relative to {names[0]}", "phase and stream", names[1:], relative
+        RowTable(make_columns("phase and stream", *names), absolute, f"{workload}: rate"),
+        RowTable(
+            make_columns("phase and stream", *names[1:]),
+            relative,
+            f"{workload}: rate relative to {names[0]}",
         ),
     ]
 
@@ -96,14 +107,14 @@ def _compute_target_share(book: Book, stream: facts.StreamFacts, candidate: str)
 
 
 def _format_absolute(rate: float, missed: str) -> TableCell:
-    return TableCell(numbers.format_quantity(rate, "/s"), "missed" if missed else "", why=missed)
+    tone: Tone = "quiet" if missed else ""
+    return TableCell(TextSpan(numbers.format_quantity(rate, "/s"), why=missed), tone=tone)
 
 
 def _format_relative(share: float, missed: str) -> TableCell:
-    if missed:
-        return TableCell(numbers.format_ratio(share), "missed", why=missed)
-    mark = "low" if share < SLOWER else "high" if share > FASTER else ""
-    return TableCell(numbers.format_ratio(share), mark)
+    tone: Tone = "bad" if share < SLOWER else "good" if share > FASTER else ""
+    told = TextSpan(numbers.format_ratio(share), why=missed)
+    return TableCell(told, tone="quiet" if missed else tone)
 
 
-SECTION = _Phases()
+SECTION = Section("Rates", 60, build)

@@ -8,49 +8,36 @@ from dyno import numbers
 from dyno.judge.analysis.layer_words import format_difference, name_layer
 from dyno.record import Comparison, CounterDifference, Verdict, WaitDifference
 from dyno.record.cause import CpuDifference
-from dyno.report import Book, words
-from dyno.report.html.markup import render
+from dyno.report import Book, Section, words
+from dyno.report.document import Document, Prose, RowTable, TableColumn, TableRow
 
-_TEMPLATE = """
-<div class="scroll" tabindex="0"><table>
-<thead><tr>{% for key in keys %}<th scope="col">{{ key | replace("_", " ") }}</th>{% endfor %}
-<th scope="col">measured here</th></tr></thead>
-<tbody>{% for figure, measured in rows %}
-<tr>{% for key in keys %}<td>{{ figure.get(key, "") }}</td>{% endfor %}
-<td>{% for line in measured %}<div>{{ line }}</div>{% endfor %}</td></tr>
-{% endfor %}</tbody></table></div>
-<p class="aside">Measured here on {{ here }}. Other machine, other compiler, often other sizes: the
-direction may be compared, the size hardly.</p>
-"""
+ELSEWHERE = (
+    "Other machine, other compiler, often other sizes: the direction may be compared, the size "
+    "hardly."
+)
 #: What a figure's `metric` may name beside a metric: the CPU time of the engine's layers.
 LAYERS = "CPU by layer"
 #: Layers that a line tells, the largest differences first.
 LAYERS_NAMED = 6
 
 
-class _Published:
-    title = "Published figures"
-    place = 75
-
-    def render(self, book: Book) -> str | None:
-        """A row per published figure; nothing where the experiment names none."""
-        figures = book.run.published
-        if not figures:
-            return None
-        keys = list(dict.fromkeys(key for figure in figures for key in figure))
-        rows = [
-            (
-                figure,
-                [
-                    *_describe_measured(figure, book.verdict),
-                    *_describe_causes(figure, book.verdict),
-                    *_describe_spread(figure, book),
-                ]
-                or [_say_missing(figure, book)],
-            )
-            for figure in figures
+def build(book: Book) -> Document:
+    """A row per published figure; nothing where the experiment names none."""
+    figures = book.run.published
+    keys = list(dict.fromkeys(key for figure in figures for key in figure))
+    rows: list[TableRow] = []
+    for figure in figures:
+        measured = [
+            *_describe_measured(figure, book.verdict),
+            *_describe_causes(figure, book.verdict),
+            *_describe_spread(figure, book),
         ]
-        return render(_TEMPLATE, keys=keys, rows=rows, here=_describe_host(book.run.host))
+        told = measured or [_say_missing(figure, book)]
+        rows.append((*(figure.get(key, "") for key in keys), ";\n".join(told)))
+    heads = [key.replace("_", " ") for key in keys]
+    here = f"Measured here on {_describe_host(book.run.host)}. {ELSEWHERE}"
+    columns = list(map(TableColumn, (*heads, "measured here")))
+    return [RowTable(columns, rows), Prose(here, "quiet")] if rows else []
 
 
 def _say_missing(figure: dict[str, str], book: Book) -> str:
@@ -91,10 +78,7 @@ def _describe_measured(figure: dict[str, str], verdict: Verdict) -> list[str]:
     """
     return [
         f"{c.candidate}, {c.metric.phase} {words.format_metric(c.metric)}: "
-        f"{numbers.format_quantity(c.base_value, c.metric.unit)} → "
-        f"{numbers.format_quantity(c.candidate_value, c.metric.unit)}, "
-        f"slowdown {numbers.format_signed_percent(c.slowdown_percent)} % "
-        f"{numbers.format_interval(c.low_percent, c.high_percent)}"
+        f"{' → '.join(words.format_values(c))}, slowdown {words.format_size(c)}"
         for c in verdict.comparisons
         if _is_meant(figure, c)
     ]
@@ -154,4 +138,4 @@ def _name_place(row: CounterDifference | WaitDifference | CpuDifference) -> str:
     return f"{row.candidate}, {row.workload} {row.phase}"
 
 
-SECTION = _Published()
+SECTION = Section("Published figures", 75, build)

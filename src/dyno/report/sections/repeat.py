@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import shlex
 
-from dyno.report import Book
-from dyno.report.html.markup import render
-
-_TEMPLATE = """
-<dl class="commands">
-<dt>Play it again</dt><dd><pre><code>{{ run.command or "(not recorded)" }}</code></pre></dd>
-<dt>Play the same blocks in the same order</dt><dd>seed <code>{{ run.seed }}</code></dd>
-<dt>Make this page again</dt><dd><pre><code>dyno report {{ folder }}</code></pre></dd>
-<dt>Finish it, where it was interrupted</dt>
-<dd><pre><code>dyno resume {{ folder }}</code></pre></dd>
-</dl>
-<p class="aside">Dyno {{ run.dyno or "of unknown version" }},
-driver <code>{{ run.driver_sha256[:16] or "unknown" }}</code>, records of schema {{ run.schema }}.
-Every number of every trial is in <code>trials.csv</code>, the raw records in
-<code>trials/</code>.</p>
-"""
+from dyno.report import Book, Section
+from dyno.report.document import Document, Listing, Prose, Terms
 
 
-class _Repeat:
-    title = "Repeat it"
-    place = 90
+def build(book: Book) -> Document:
+    """The user's own command, then those that work on the run's folder."""
+    run, folder = book.run, shlex.quote(book.folder.name)
+    same = f"seed `{run.seed}`"
+    return [
+        Terms(
+            [
+                ("Play it again", [Listing(run.command or "(not recorded)")]),
+                ("Play the same blocks in the same order", [Prose(same)]),
+                ("Make this page again", [Listing(f"dyno report {folder}")]),
+                ("Finish it, where it was interrupted", [Listing(f"dyno resume {folder}")]),
+            ]
+        ),
+        Prose(
+            f"Dyno {run.dyno or 'of unknown version'}, driver "
+            f"`{run.driver_sha256[:16] or 'unknown'}`, records of schema {run.schema}. Every "
+            "number of every trial is in `trials.csv`, the raw records in `trials/`.",
+            "quiet",
+        ),
+    ]
 
-    def render(self, book: Book) -> str:
-        """The user's own command, then those that work on the run's folder."""
-        return render(_TEMPLATE, run=book.run, folder=shlex.quote(book.folder.name))
 
-
-SECTION = _Repeat()
+SECTION = Section("Repeat it", 90, build)

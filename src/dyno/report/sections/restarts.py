@@ -7,8 +7,8 @@ from itertools import groupby
 
 from dyno import numbers
 from dyno.record import Metric, Trial
-from dyno.report import Book, words
-from dyno.report.html.charts import (
+from dyno.report import Book, Section, words
+from dyno.report.charts import (
     Axis,
     Band,
     Chart,
@@ -20,7 +20,7 @@ from dyno.report.html.charts import (
     find_ends,
     make_linear_axis,
 )
-from dyno.report.html.drawing import ChartSection
+from dyno.report.document import Document, Figure
 
 _CAPTION = (
     "A dot is one trial: fresh process, fresh data. A line joins the trials of one block, which "
@@ -101,4 +101,10 @@ def _shade_group(group: Sequence[_Point], at: dict[int, int]) -> Band:
     return Band((min(positions) - 0.5, max(positions) + 0.5))
 
 
-SECTION = ChartSection("Every restart", 30, _CAPTION, draw_charts)
+def build(book: Book) -> Document:
+    """The figure of all its charts, of which the reader chooses one."""
+    charts = draw_charts(book)
+    return [Figure(charts, _CAPTION)] if charts else []
+
+
+SECTION = Section("Every restart", 30, build)

@@ -7,59 +7,62 @@ from itertools import groupby
 
 from dyno.judge.settings import KnownCosts, load_known_costs
 from dyno.judge.settings.values import is_same_value
-from dyno.report import Book
-from dyno.report.html.markup import render
+from dyno.report import Book, Section
+from dyno.report.document import (
+    Block,
+    Details,
+    Document,
+    Heading,
+    Prose,
+    RowTable,
+    TableRow,
+    TextSpan,
+    make_columns,
+)
+from dyno.report.words import format_count
 
-_TEMPLATE = """
-{% macro table(rows) %}
-<div class="scroll" tabindex="0"><table{% if rows | length > 12 %} class="searched"{% endif %}>
-<thead><tr><th scope="col">setting</th>
-{% for name in names %}<th scope="col">{{ name }}</th>{% endfor %}</tr></thead>
-<tbody>{% for key, values in rows %}<tr><th scope="row">{{ key }}</th>
-{% for value in values %}<td><code>{{ value }}</code></td>{% endfor %}</tr>{% endfor %}
-</tbody></table></div>
-{% endmacro %}
-{% if differing %}<h3>Different between candidates</h3>
-{% for kind, rows in differing %}
-<h4>{{ kind }}</h4>{{ table(rows) }}
-{% endfor %}
-{% elif alike %}<p>No setting that was read back differs between candidates.</p>
-{% else %}<p>No engine reported its settings.</p>{% endif %}
-{% if alike %}<details><summary>{{ alike | length | plural("setting") }} alike</summary>
-{{ table(alike) }}</details>{% endif %}
-<details><summary>Options of the workloads</summary>
-{% for workload in workloads %}
-<h3>{{ workload.name }} <small><code>{{ workload.script_sha256[:12] }}</code></small></h3>
-<table><tbody>{% for key, value in workload.options.items() %}
-<tr><th scope="row">{{ key }}</th><td><code>{{ value }}</code></td></tr>
-{% else %}<tr><td>none</td></tr>{% endfor %}</tbody></table>
-{% endfor %}</details>
-"""
+#: A table of more settings is searched.
+SEARCHED = 12
 
 
-class _Settings:
-    title = "Settings"
-    place = 84
-
-    def render(self, book: Book) -> str:
-        """Settings that differ first, the dearest class before the others; those alike folded; the
-        workloads' options.
-        """
-        names = book.view.candidates
-        read = {name: _read_back(book, name) for name in names}
-        costs = load_known_costs(book.run.candidates[0].engine)
-        keys = costs.rank({key for found in read.values() for key in found})
-        rows = [(key, [read[name].get(key, "") for name in names]) for key in keys]
-        apart = [row for row in rows if not _is_alike(row[1])]
-        return render(
-            _TEMPLATE,
-            names=names,
-            differing=[
-                (kind, list(own)) for kind, own in groupby(apart, partial(_find_kind, costs))
-            ],
-            alike=[row for row in rows if _is_alike(row[1])],
-            workloads=book.run.workloads,
+def build(book: Book) -> Document:
+    """Settings that differ first, the dearest class before the others; those alike folded; the
+    workloads' options.
+    """
+    names = book.view.candidates
+    read = {name: _read_back(book, name) for name in names}
+    costs = load_known_costs(book.run.candidates[0].engine)
+    keys = costs.rank({key for found in read.values() for key in found})
+    found = [(key, [read[name].get(key, "") for name in names]) for key in keys]
+    apart = [row for row in found if not _is_alike(row[1])]
+    alike = [row for row in found if _is_alike(row[1])]
+    blocks: list[Block] = [Heading("Different between candidates")] if apart else []
+    for kind, own in groupby(apart, partial(_find_kind, costs)):
+        blocks.append(_build_table(names, list(own), kind))
+    if not apart:
+        none = "No setting that was read back differs between candidates."
+        blocks.append(Prose(none if alike else "No engine reported its settings."))
+    if alike:
+        summary = f"{format_count(len(alike), 'setting')} alike"
+        blocks.append(Details(summary, [_build_table(names, alike)]))
+    options = [
+        RowTable(
+            make_columns("option", after=("value",)),
+            [(key, TextSpan(value, code=True)) for key, value in it.options.items()]
+            or [("none", "")],
+            f"{it.name} {it.script_sha256[:12]}",
         )
+        for it in book.run.workloads
+    ]
+    return [*blocks, Details("Options of the workloads", options)]
+
+
+def _build_table(names: list[str], found: list[tuple[str, list[str]]], title: str = "") -> RowTable:
+    rows: list[TableRow] = [
+        (key, *(TextSpan(value, code=True) for value in values)) for key, values in found
+    ]
+    columns = make_columns("setting", after=names)
+    return RowTable(columns, rows, title, searched=len(rows) > SEARCHED)
 
 
 def _is_alike(values: list[str]) -> bool:
@@ -85,4 +88,4 @@ def _read_back(book: Book, candidate: str) -> dict[str, str]:
     return {**{key: f"{value} (as asked)" for key, value in asked.items()}, **told}
 
 
-SECTION = _Settings()
+SECTION = Section("Settings", 84, build)

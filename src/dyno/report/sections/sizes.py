@@ -13,29 +13,24 @@ from statistics import median
 from dyno import numbers
 from dyno.judge.analysis.effect_words import format_metric_name
 from dyno.record import Metric, Trial, WorkloadPlan
-from dyno.report import Book, facts
-from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
+from dyno.report import Book, Section, facts
+from dyno.report.document import Document, Prose, RowTable, TableCell, TableRow, make_columns
 
-_TEMPLATE = """
-{{ tables }}
-<p class="aside">Medians over the valid blocks; below them candidate ÷ base. Data and index are what
-the engine says of the tables; files are those of all its data at the trial's end, with what the
-engine keeps beside the tables, logs left out.</p>
-"""
+MEDIANS = (
+    "Medians over the valid blocks; beside them candidate ÷ base. Data and index are what the "
+    "engine says of the tables; files are those of all its data at the trial's end, with what the "
+    "engine keeps beside the tables, logs left out."
+)
 ENDING = "_bytes"
 
 
-class _Sizes:
-    title = "Loads and sizes"
-    place = 58
-
-    def render(self, book: Book) -> str | None:
-        """A table per workload whose script counted bytes."""
-        found = [table for w in book.run.workloads if (table := _build_table(book, w))]
-        return render(_TEMPLATE, tables=build_tables(found)) if found else None
+def build(book: Book) -> Document:
+    """A table per workload whose script counted bytes."""
+    found = [table for w in book.run.workloads if (table := _build_table(book, w))]
+    return [*found, Prose(MEDIANS, "quiet")] if found else []
 
 
-def _build_table(book: Book, workload: WorkloadPlan) -> HtmlTable | None:
+def _build_table(book: Book, workload: WorkloadPlan) -> RowTable | None:
     trials = book.view.list_counted(workload.name)
     counters = list(dict.fromkeys(n for t in trials for n in t.counters if n.endswith(ENDING)))
     if not counters:
@@ -46,7 +41,7 @@ def _build_table(book: Book, workload: WorkloadPlan) -> HtmlTable | None:
         key=lambda metric: facts.make_sort_key(book, metric),
     )
     base = book.run.design.base
-    rows = []
+    rows: list[TableRow] = []
     for candidate in book.view.candidates:
         own = [trial for trial in trials if trial.candidate == candidate]
         bases = [trial for trial in trials if trial.candidate == base]
@@ -59,10 +54,10 @@ def _build_table(book: Book, workload: WorkloadPlan) -> HtmlTable | None:
         for name in (*counters, ""):
             sizes = _compute_bytes(own, name), _compute_bytes(bases, name)
             cells.append(_format_cell(*sizes, "B", candidate == base))
-        rows.append(TableRow(candidate, cells))
+        rows.append((candidate, *cells))
     heads = [f"{metric.phase}, {format_metric_name(metric.name)}" for metric in metrics]
     sizes_heads = [name.removesuffix(ENDING).replace("_", " ") for name in counters]
-    return HtmlTable(workload.name, "candidate", [*heads, *sizes_heads, "files"], rows)
+    return RowTable(make_columns("candidate", *heads, *sizes_heads, "files"), rows, workload.name)
 
 
 def _is_primary(workload: WorkloadPlan, metric: Metric) -> bool:
@@ -96,4 +91,4 @@ def _format_cell(
     return TableCell(text, beside=f"{numbers.format_ratio(value / reference)}×")
 
 
-SECTION = _Sizes()
+SECTION = Section("Loads and sizes", 58, build)

@@ -16,59 +16,45 @@ from statistics import fmean
 
 from dyno import numbers
 from dyno.record import Run, Spread
-from dyno.report import Book, words
-from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
+from dyno.report import Book, Section, words
+from dyno.report.document import Block, Document, Prose, RowTable, TableCell, TableRow, make_columns
 
-_TEMPLATE = """
-{{ tables }}
-<p class="aside">Range: largest ÷ smallest number of the restarts − 1. CoV: standard deviation ÷
-mean, with its 95&#8239;% interval for normal errors. Between restarts of different blocks a drift
-of the host counts too; the verdict's own intervals rest on differences within blocks.
-{% if levels %}Levels are compared by eye: no interval is given of how their spreads differ.
-{% endif %}</p>
-"""
+#: What the numbers are.
+RANGE = (
+    "Range: largest ÷ smallest number of the restarts − 1. CoV: standard deviation ÷ mean, with "
+    "its 95 % interval for normal errors. Between restarts of different blocks a drift of the host "
+    "counts too; the verdict's own intervals rest on differences within blocks."
+)
+BY_EYE = " Levels are compared by eye: no interval is given of how their spreads differ."
+BY_LEVEL = "By level, over all cells at it"
 HEADS = ("mean range", "worst range", "mean CoV", "worst CoV")
 _COLUMNS = ("restarts", "mean", "range", "CoV", "95 % interval")
 
 
-class _Spread:
-    title = "Spread between restarts"
-    place = 28
-
-    def render(self, book: Book) -> str | None:
-        """A table of all candidates and primary metrics, and one of their means and worst."""
-        found = book.verdict.spread
-        if not found:
-            return None
-        several = len({s.metric for s in found}) > 1
-        title = "By metric" if several else words.format_full_metric(found[0].metric)
-        each = HtmlTable(
-            title, _describe_candidates(book), _COLUMNS, [_build_row(s, several) for s in found]
-        )
-        levels = summarize_levels(book.run, found)
-        shown = [_build_table("By level, over all cells at it", "level", levels)] if levels else []
-        shown += (
-            [
-                _build_table(
-                    "Over the primary metrics", _describe_candidates(book), summarize_spread(found)
-                )
-            ]
-            if several
-            else []
-        )
-        return render(_TEMPLATE, tables=build_tables([*shown, each]), levels=levels)
+def build(book: Book) -> Document:
+    """A table of all candidates and primary metrics, and one of their means and worst."""
+    tables = build_tables(book.run, book.verdict.spread)
+    is_by_level = bool(summarize_levels(book.run, book.verdict.spread))
+    return [*tables, Prose(RANGE + BY_EYE * is_by_level, "quiet")] if tables else []
 
 
-def _describe_candidates(book: Book) -> str:
-    return "cell" if book.run.factors else "candidate"
+def build_tables(run: Run, found: Sequence[Spread]) -> list[Block]:
+    """The same without words."""
+    if not found:
+        return []
+    several = len({s.metric for s in found}) > 1
+    columns = make_columns("cell" if run.factors else "candidate", *HEADS)
+    levels = RowTable(make_columns("level", *HEADS), summarize_levels(run, found), BY_LEVEL)
+    sums = summarize_spread(found) if several else []
+    if run.factors and not (several or levels.rows):
+        sums = summarize_spread(found)[-1:]
+    means = RowTable(columns, sums, "Over the primary metrics")
+    title = "By metric" if several else words.format_full_metric(found[0].metric)
+    rows = [_build_row(s, several) for s in found]
+    return [levels, means, RowTable(make_columns(columns[0].title, *_COLUMNS), rows, title)]
 
 
-def _build_table(title: str, head: str, found: Sequence[tuple[str, list[str]]]) -> HtmlTable:
-    rows = [TableRow(name, [TableCell(text) for text in cells]) for name, cells in found]
-    return HtmlTable(title, head, HEADS, rows)
-
-
-def summarize_levels(run: Run, spreads: Sequence[Spread]) -> list[tuple[str, list[str]]]:
+def summarize_levels(run: Run, spreads: Sequence[Spread]) -> list[list[str]]:
     """Mean and worst range and CoV over the cells at each factor's levels, then over all; empty
     without factors, and where one at a time leaves the levels unequally many cells.
     """
@@ -81,14 +67,14 @@ def summarize_levels(run: Run, spreads: Sequence[Spread]) -> list[tuple[str, lis
         for level in f.levels
         if (own := [s for s in spreads if at[s.candidate][f.name] == level])
     ]
-    return [(name, _format_figures(own)) for name, own in [*groups, ("all cells", list(spreads))]]
+    return [[name, *_format_figures(own)] for name, own in [*groups, ("all cells", list(spreads))]]
 
 
-def summarize_spread(spreads: Sequence[Spread]) -> list[tuple[str, list[str]]]:
+def summarize_spread(spreads: Sequence[Spread]) -> list[list[str]]:
     """Each candidate's mean and worst range and CoV over its metrics, then those of all."""
     names = list(dict.fromkeys(each.candidate for each in spreads))
     groups = [(name, [s for s in spreads if s.candidate == name]) for name in names]
-    return [(name, _format_figures(own)) for name, own in [*groups, ("all", list(spreads))]]
+    return [[name, *_format_figures(own)] for name, own in [*groups, ("all", list(spreads))]]
 
 
 def _format_figures(found: Sequence[Spread]) -> list[str]:
@@ -107,7 +93,7 @@ def _build_row(spread: Spread, several: bool) -> TableRow:
         f"{numbers.format_percent(spread.high_percent)}",
     )
     detail = words.format_full_metric(spread.metric) if several else ""
-    return TableRow(spread.candidate, [TableCell(text) for text in cells], detail)
+    return (TableCell(spread.candidate, detail), *cells)
 
 
-SECTION = _Spread()
+SECTION = Section("Spread between restarts", 28, build)

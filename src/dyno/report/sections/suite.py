@@ -13,15 +13,24 @@ from dyno import numbers
 from dyno.judge.analysis.effect_words import format_metric_name
 from dyno.judge.analysis.plans import compare_plans
 from dyno.record import Comparison, Metric, WorkloadPlan
-from dyno.report import Book, facts, words
-from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
+from dyno.report import Book, Section, facts, words
+from dyno.report.document import (
+    Document,
+    Group,
+    Prose,
+    RowTable,
+    TableCell,
+    TableRow,
+    Tone,
+    Words,
+    make_columns,
+)
 
-_TEMPLATE = """
-{{ tables }}
-<p class="aside">Rate: the candidate's over the base's, from the blocks judged; above 1 is faster.
-The other columns are costs of an operation, the candidate's over the base's, medians over the valid
-blocks, with its own below; below 1 is cheaper.</p>
-"""
+RATIOS = (
+    "Rate: the candidate's over the base's, from the blocks judged; above 1 is faster. The other "
+    "columns are costs of an operation, the candidate's over the base's, medians over the valid "
+    "blocks, with its own beside; below 1 is cheaper."
+)
 COSTS = (
     *("server_cpu_us_per_op", "read_calls_per_op", "read_bytes_per_op", "write_calls_per_op"),
     *("written_bytes_per_op", "context_switches_per_op"),
@@ -30,22 +39,18 @@ COSTS = (
 ENDINGS = (".pre", ".post")
 
 
-class _Suite:
-    title = "The suite, test by test"
-    place = 11
-
-    def render(self, book: Book) -> str | None:
-        """A table per workload of grouped phases and candidate."""
-        found = [
-            _build_table(book, workload, candidate)
-            for workload in book.run.workloads
-            if any(phase.group for phase in workload.phases)
-            for candidate in book.view.candidates[1:]
-        ]
-        return render(_TEMPLATE, tables=build_tables(found)) if found else None
+def build(book: Book) -> Document:
+    """A table per workload of grouped phases and candidate."""
+    found = [
+        _build_table(book, workload, candidate)
+        for workload in book.run.workloads
+        if any(phase.group for phase in workload.phases)
+        for candidate in book.view.candidates[1:]
+    ]
+    return [*found, Prose(RATIOS, "quiet")] if found else []
 
 
-def _build_table(book: Book, workload: WorkloadPlan, candidate: str) -> HtmlTable:
+def _build_table(book: Book, workload: WorkloadPlan, candidate: str) -> RowTable:
     base = book.run.design.base
     judged = {
         c.metric.phase: c
@@ -60,9 +65,10 @@ def _build_table(book: Book, workload: WorkloadPlan, candidate: str) -> HtmlTabl
         for it in compare_plans(book.view, candidate).changes
         if it.workload == workload.name and it.kind == "between"
     }
-    rows = []
+    rows: list[TableRow] = []
     grouped = sorted(workload.phases, key=lambda phase: _find_first(workload, phase.group))
     for group, phases in groupby(grouped, key=lambda phase: phase.group):
+        rows += [Group(group)] if group else []
         for phase in phases:
             cells = [*_format_judged(judged.get(phase.name))]
             for name in names:
@@ -70,10 +76,10 @@ def _build_table(book: Book, workload: WorkloadPlan, candidate: str) -> HtmlTabl
                     _format_cost(typical, (candidate, base), costs.get((phase.name, name)))
                 )
             detail = "another plan" if _has_another_plan(phase.name, replanned) else ""
-            rows.append(TableRow(phase.name, cells, detail, group=group))
-            group = ""
+            rows.append((TableCell(phase.name, detail), *cells))
     heads = ["rate", "slowdown", "verdict", *(format_metric_name(name) for name in names)]
-    return HtmlTable(f"{workload.name}: {candidate} against {base}", "test", heads, rows)
+    title = f"{workload.name}: {candidate} against {base}"
+    return RowTable(make_columns("test", *heads), rows, title)
 
 
 def _find_first(workload: WorkloadPlan, group: str) -> int:
@@ -81,17 +87,17 @@ def _find_first(workload: WorkloadPlan, group: str) -> int:
     return next(at for at, phase in enumerate(workload.phases) if phase.group == group)
 
 
-def _format_judged(found: Comparison | None) -> list[TableCell]:
+def _format_judged(found: Comparison | None) -> list[Words | TableCell]:
     """The relative rate, the slowdown's interval, the verdict."""
     if found is None:
-        return [TableCell(numbers.DASH)] * 3
+        return [numbers.DASH] * 3
     relative = 1 / (1 + found.slowdown_percent / 100)
-    mark = {"slower": "low", "faster": "high"}.get(words.choose_standing(found), "")
-    low, high = found.low_percent, found.high_percent
+    tones: dict[str, Tone] = {"slower": "bad", "faster": "good"}
+    tone = tones.get(words.choose_standing(found), "")
     return [
-        TableCell(f"{relative:.2f}", mark),
-        TableCell(numbers.format_interval(low, high)),
-        TableCell(words.format_verdict(found, False)),
+        TableCell(f"{relative:.2f}", tone=tone),
+        words.format_ends(found)[1],
+        words.format_verdict(found, False),
     ]
 
 
@@ -118,4 +124,4 @@ def _normalize_name(test: str) -> str:
     return next((test.removesuffix(it) for it in ENDINGS if test.endswith(it)), test)
 
 
-SECTION = _Suite()
+SECTION = Section("The suite, test by test", 11, build)

@@ -11,8 +11,8 @@ from statistics import median
 
 from dyno import numbers
 from dyno.record import WorkloadPlan
-from dyno.report import Book, facts
-from dyno.report.html.charts import (
+from dyno.report import Book, Section, facts
+from dyno.report.charts import (
     Axis,
     Chart,
     ChartPanel,
@@ -26,8 +26,15 @@ from dyno.report.html.charts import (
     make_duration_axis,
     make_linear_axis,
 )
-from dyno.report.html.drawing import draw_figure
-from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
+from dyno.report.document import (
+    Document,
+    Figure,
+    Prose,
+    RowTable,
+    TableCell,
+    TableRow,
+    make_columns,
+)
 
 
 @dataclass(frozen=True)
@@ -95,30 +102,20 @@ _CAPTION = (
     "Dots: the median of the candidate's trials; bars: from the least to the largest of them. "
     "Above: units done per second; below: latency p99, from the intended time to the answer."
 )
-_TEMPLATE = """
-{{ charts }}
-{{ tables }}
-<p class="aside">Medians over the valid blocks: units per second, latency p99 beside; below a
-candidate's, its rate ÷ the base's.</p>
-"""
+MEDIANS = (
+    "Medians over the valid blocks: units per second, latency p99 beside; behind a candidate's, "
+    "its rate ÷ the base's."
+)
 #: From such a ratio of the largest to the smallest value on, the axis is logarithmic.
 _WIDE = 8.0
 _PANEL_PX = 220
 
 
-class _Sweep:
-    title = "By the swept option"
-    place = 25
-
-    def render(self, book: Book) -> str | None:
-        """A chart and a table for each stream that is swept."""
-        found = _list_drawable(book)
-        if not found:
-            return None
-        drawn = draw_figure(draw_charts(book), _CAPTION)
-        return render(
-            _TEMPLATE, charts=drawn, tables=build_tables([_build_table(book, e) for e in found])
-        )
+def build(book: Book) -> Document:
+    """A chart and a table for each stream that is swept."""
+    tables = [_build_table(book, each) for each in _list_drawable(book)]
+    figure = Figure(draw_charts(book), _CAPTION)
+    return [figure, *tables, Prose(MEDIANS, "quiet")] if tables else []
 
 
 def draw_charts(book: Book) -> list[Chart]:
@@ -130,12 +127,8 @@ def _list_drawable(book: Book) -> list[SweptStream]:
     return [
         each
         for each in list_swept_streams(book)
-        if any(list_swept_points(book, each, n) for n in _list_names(book))
+        if any(list_swept_points(book, each, n) for n in book.view.candidates)
     ]
-
-
-def _list_names(book: Book) -> list[str]:
-    return book.view.candidates
 
 
 def _draw_chart(book: Book, swept: SweptStream) -> Chart:
@@ -143,7 +136,7 @@ def _draw_chart(book: Book, swept: SweptStream) -> Chart:
     rates: list[Line | Dots] = []
     p99s: list[Line | Dots] = []
     tops, p99_seconds = [], []
-    for position, name in enumerate(_list_names(book)):
+    for position, name in enumerate(book.view.candidates):
         found = list_swept_points(book, swept, name)
         tops += [max(p.rates) for p in found]
         p99_seconds += [second for p in found for second in p.p99s]
@@ -186,23 +179,23 @@ def _draw_p99(name: str, at: dict[str, float], point: SweepPoint) -> Dot:
     return Dot(at[point.value], middle, tip, min(point.p99s), max(point.p99s))
 
 
-def _build_table(book: Book, swept: SweptStream) -> HtmlTable:
+def _build_table(book: Book, swept: SweptStream) -> RowTable:
     by_name = {
         name: {p.value: p for p in list_swept_points(book, swept, name)}
-        for name in _list_names(book)
+        for name in book.view.candidates
     }
     base = by_name[book.run.design.base]
-    rows = [
-        TableRow(
+    rows: list[TableRow] = [
+        (
             name,
-            [
+            *(
                 _format_cell(points.get(v), None if points is base else base.get(v))
                 for v in swept.streams
-            ],
+            ),
         )
         for name, points in by_name.items()
     ]
-    return HtmlTable(swept.label, "candidate", list(swept.streams), rows)
+    return RowTable(make_columns("candidate", *swept.streams), rows, swept.label)
 
 
 def _format_cell(point: SweepPoint | None, base: SweepPoint | None) -> TableCell:
@@ -217,4 +210,4 @@ def _format_cell(point: SweepPoint | None, base: SweepPoint | None) -> TableCell
     return TableCell(numbers.format_quantity(rate, "unit/s"), beside=f"{p99}{against}")
 
 
-SECTION = _Sweep()
+SECTION = Section("By the swept option", 25, build)

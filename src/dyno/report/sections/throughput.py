@@ -7,9 +7,9 @@ from statistics import fmean, median
 
 from dyno import numbers
 from dyno.record import PhaseRecord, Tally
-from dyno.report import Book, facts
-from dyno.report.html.charts import Axis, Chart, ChartPanel, Line, choose_colour, make_linear_axis
-from dyno.report.html.drawing import ChartSection
+from dyno.report import Book, Section, facts
+from dyno.report.charts import Axis, Chart, ChartPanel, Line, choose_colour, make_linear_axis
+from dyno.report.document import Document, Figure
 
 _CAPTION = (
     "Units done in each second of the phase, counted from the end of the warm-up. Thin: one "
@@ -98,4 +98,10 @@ def _format_rates(middles: dict[str, list[float]], at: int) -> list[str]:
     ]
 
 
-SECTION = ChartSection("Throughput over time", 40, _CAPTION, draw_charts)
+def build(book: Book) -> Document:
+    """The figure of all its charts, of which the reader chooses one."""
+    charts = draw_charts(book)
+    return [Figure(charts, _CAPTION)] if charts else []
+
+
+SECTION = Section("Throughput over time", 40, build)

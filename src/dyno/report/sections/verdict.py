@@ -1,130 +1,105 @@
-"""Section: the verdict, in words first and then in numbers."""
+"""Section: the verdict, in words first and then in numbers; and what a terminal shows of it.
+
+The headline, its reasons and what it rests on are built once (`headline.py`, `basis.py`), for all.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from dyno.judge.analysis.sentence import choose_leading_doubt
-from dyno.record import Comparison, Doubt, Verdict, compute_host_score
-from dyno.report import Book, facts, words
-from dyno.report.basis import summarize_calibration, summarize_restarts
-from dyno.report.headline import choose_rows, list_decisive, list_reasons, shorten_cause
-from dyno.report.html.forest_table import build_forest
-from dyno.report.html.markup import render
-from dyno.report.names import name_measurements
+from dyno import numbers
+from dyno.judge.analysis.sentence import (
+    choose_leading_doubt,
+    describe_conditions,
+    describe_slices,
+)
+from dyno.record import Candidate, Comparison, Doubt, Run, Verdict
+from dyno.record.build_facts import read_build_facts
+from dyno.report import Book, Section, words
+from dyno.report.basis import describe_clients, list_tiles
+from dyno.report.document import (
+    Block,
+    Details,
+    Document,
+    Forest,
+    Group,
+    Heading,
+    Items,
+    Prose,
+    RowTable,
+    TableRow,
+    TextSpan,
+    Tone,
+    list_prose,
+    make_columns,
+)
+from dyno.report.headline import (
+    WORST_FIRST,
+    build_headline,
+    choose_rows,
+    describe_largest,
+    list_decisive,
+    list_reasons,
+    shorten_cause,
+)
+from dyno.report.names import NamedRow, describe_candidate, name_measurements
+from dyno.report.sections import effects, spread
+from dyno.report.sections.trust import build_brief
 
-#: Rows of the forest plot; more stand in the table of all numbers.
-_ROWS = 24
-#: Candidates of which it says what changed.
-_CAUSES = 2
-
-_TEMPLATE = """
-{% for reason in reasons %}<p class="reason {{ standing }}">{{ reason | coded }}</p>{% endfor %}
-{{ forest }}
-{% if left %}<p class="aside">{{ left | plural("more measurement") }}, none of them worse, in
-<a href="#numbers">all numbers</a>.</p>{% endif %}
-{% for name, cause in causes %}<p class="answer"><b>What changed
-{%- if causes | length > 1 %} on {{ name }}{% endif %}</b>
-{{ cause | coded }}. <a href="#cause">All that changed</a></p>{% endfor %}
-<ul class="tiles">{% for tile in tiles %}
-<li><a href="{{ tile.link }}">
-<b{% if tile.standing %} class="{{ tile.standing }}"{% endif %}>{{ tile.figure }}</b>
-{{ tile.words }}</a></li>{% endfor %}</ul>
-<details id="numbers"><summary>All numbers</summary>
-<p class="verdict {{ standing }}">{{ verdict.sentence | coded }}</p>
-{% if run.design.quick %}<p class="mark">{{ quick }}</p>{% endif %}
-{% for f in invalid %}
-<p><b class="invalid">invalid</b> {{ f.sentence | coded }}</p>
-{% endfor %}
-{% for doubt in doubts %}
-<p><b class="doubtful">doubtful, too</b> {{ doubt.sentence | coded }}</p>
-{% endfor %}
-{% if means %}
-<p>{{ gate | capitalize }}.</p>
-<ul>{% for line in means %}<li>{{ line }}</li>{% endfor %}</ul>
-{% endif %}
-{% for name, rows in tables %}
-<div class="scroll" tabindex="0"><table class="main">
-<caption>{{ name }} against {{ run.design.base }}</caption>
-<thead><tr><th scope="col">metric</th>
-<th scope="col" class="n">{{ run.design.base }}</th><th scope="col" class="n">{{ name }}</th>
-<th scope="col" class="n">slowdown</th>
-<th scope="col" class="n">{{ level }}&#8239;% interval</th><th scope="col">verdict</th>
-<th scope="col" class="n">margin</th>
-<th scope="col" class="n">blocks</th><th scope="col" class="n">MDE80</th></tr></thead>
-<tbody>
-{% for workload, own in rows %}
-<tr class="group"><th scope="rowgroup" colspan="9">{{ workload }}</th></tr>
-{% for c in own %}
-<tr><th scope="row">{{ c.metric.phase }} {{ c.metric | metric }}</th>
-<td class="n">{{ c.base_value | quantity(c.metric.unit) }}</td>
-<td class="n">{{ c.candidate_value | quantity(c.metric.unit) }}</td>
-<td class="n">{{ c.slowdown_percent | signed }}&#8239;%</td>
-<td class="n">{{ interval(c.low_percent, c.high_percent) }}</td>
-<td>{% if c.primary %}
-<span class="badge {{ c | standing }}">
-{{- c | verdict(False) }}</span>{% else %}<span class="quiet">{{ c | verdict(False) }},
-explored</span>{% endif %}</td>
-<td class="n">{{ "%g" | format(c.margin_percent) }}&#8239;%</td>
-<td class="n">{{ c | of_played }}</td>
-<td class="n">{{ c.mde80_percent | percent }}</td></tr>
-{% for note in c.notes %}
-<tr class="note"><td colspan="9">{{ note | coded }}</td></tr>
-{% endfor %}{% endfor %}{% endfor %}
-</tbody></table></div>
-{% endfor %}
-<p class="aside">{{ slowdown | capitalize }}.
-{% if tables %}Each interval counts the analyses, and holds by itself. Block: every candidate once,
-each newly started, next to each other in time; valid of played. Not slower, ≤: the end of its
-interval, below the margin. MDE80: the smallest slowdown that this many blocks would have found in
-four runs of five. Server CPU/op is explored: it never sets the exit code. {% endif %}
-{% if exploratory %}
-{{ exploratory | plural("exploratory comparison") }} beside
-{{ "these" if tables else "the main effects" }}
-{{ "is" if exploratory == 1 else "are" }} in the table below and never
-{{ "sets" if exploratory == 1 else "set" }} the exit code.
-{% endif %}
-</p></details>
-"""
+#: Rows of the forest plot on a page and on a terminal; more stand in the table of all numbers.
+_ROWS, _ROWS_FIRST = 24, 12
+#: Candidates of which a first glance says what changed, and those of the whole verdict.
+_CAUSES, _CAUSES_WHOLE = 2, 4
+#: Candidates that are described, and notes of rows.
+SIDES, NOTES = 3, 3
+#: Dropped blocks that the terminal names; the page names all.
+DROPPED_SHOWN = 5
+#: Comparisons that are named beside the note that they share; more are counted.
+NAMED_OF_NOTE = 4
+CPU_EXPLORED = "Server CPU/op is explored: it never sets the exit code."
 
 
-class _Verdict:
-    title = "Verdict"
-    place = 10
+def choose_tone(verdict: Verdict) -> Tone:
+    """How a verdict is to be taken as a whole."""
+    return "doubt" if verdict.doubts else words.TONES[verdict.overall]
 
-    def render(self, book: Book) -> str:
-        """The sentence, what casts doubt on it, and a table of the primaries per candidate."""
-        verdict = book.verdict
-        main = words.list_main_comparisons(verdict.comparisons)
-        names = [] if book.run.factors else book.view.candidates[1:]
-        tables = [
-            (name, _group_by_workload([c for c in main if c.candidate == name])) for name in names
-        ]
-        shown = main if names else [c for c in verdict.comparisons if c.primary]
-        named = name_measurements(book.run, list_decisive(verdict))
-        seen = choose_rows(named, _ROWS)
-        level = f"{100 * (1 - book.run.design.alpha):g}"
-        return render(
-            _TEMPLATE,
-            verdict=verdict,
-            run=book.run,
-            standing="doubtful" if verdict.doubts else verdict.overall.replace(" ", "-"),
-            reasons=list_reasons(book.run, verdict),
-            forest=build_forest(book.run.candidates, seen, f"{level} %") if seen else "",
-            left=len(named) - len(seen),
-            causes=[(it.candidate, shorten_cause(it, "below")) for it in verdict.causes[:_CAUSES]],
-            tiles=_list_tiles(book),
-            quick=words.QUICK,
-            slowdown=words.SLOWDOWN,
-            gate=words.GATE_MEAN,
-            means=words.format_mean_outcomes(verdict),
-            level=level,
-            doubts=_list_further_doubts(verdict),
-            invalid=[f for f in verdict.findings if f.soundness == "invalid"],
-            tables=[(name, rows) for name, rows in tables if rows],
-            exploratory=len(verdict.comparisons) - len(shown),
+
+def build(book: Book) -> Document:
+    """Why it is not what one asked for, the intervals, what changed, and all numbers folded."""
+    run, verdict = book.run, book.verdict
+    named = name_measurements(run, list_decisive(verdict))
+    seen = choose_rows(named, _ROWS)
+    tone = choose_tone(verdict)
+    left = words.format_count(len(named) - len(seen), "more measurement")
+    rest = (f"{left}, none of them worse, in ", TextSpan("all numbers", link="#numbers"), ".")
+    several = len(verdict.causes[:_CAUSES]) > 1
+    causes = [
+        (
+            TextSpan(f"What changed{f' on {it.candidate}' if several else ''}", "strong"),
+            f": {shorten_cause(it, 'below')}. ",
+            TextSpan("All that changed", link="#cause"),
         )
+        for it in verdict.causes[:_CAUSES]
+    ]
+    return [
+        *(Prose(it, tone, boxed=True) for it in list_reasons(run, verdict)),
+        Forest(run.candidates, seen, words.format_level(run).removesuffix(" interval")),
+        *([Prose(rest, "quiet")] if len(named) > len(seen) else []),
+        *(Prose(it, boxed=True) for it in causes),
+        list_tiles(book),
+        Details("All numbers", list(_list_numbers(run, verdict)), anchor="numbers"),
+    ]
+
+
+def _list_numbers(run: Run, verdict: Verdict) -> Iterator[Block]:
+    yield Prose(verdict.sentence, choose_tone(verdict), boxed=True)
+    for it in verdict.findings:
+        if it.soundness == "invalid":
+            yield Prose((TextSpan("invalid", "bad"), f" {it.sentence}"))
+    for doubt in _list_further_doubts(verdict):
+        yield Prose((TextSpan("doubtful, too", "doubt"), f" {doubt.sentence}"))
+    yield from build_numbers(run, verdict)
 
 
 def _list_further_doubts(verdict: Verdict) -> list[Doubt]:
@@ -133,60 +108,205 @@ def _list_further_doubts(verdict: Verdict) -> list[Doubt]:
     return [doubt for doubt in doubts if doubt != choose_leading_doubt(doubts)]
 
 
-@dataclass(frozen=True)
-class _Tile:
-    """What the verdict rests on, in a figure and a few words; where all of it stands."""
+def build_numbers(run: Run, verdict: Verdict, everything: bool = False) -> Iterator[Block]:
+    """Tables by candidate, what their words mean, and notes. Primaries are shown, those of each
+    phase with the server's CPU per operation; other exploratory metrics are counted, and shown too
+    where `everything`.
+    """
+    main = words.list_main_comparisons(verdict.comparisons)
+    main = [c for c in verdict.comparisons if c.primary] if run.factors else main
+    shown = main + [c for c in verdict.comparisons if everything and c not in main]
+    if run.design.quick:
+        yield Prose(words.QUICK, "doubt")
+    if run.design.gate == "mean":
+        yield Items(words.format_mean_outcomes(verdict), words.GATE_MEAN)
+    below = shown
+    if run.factors:
+        below = [c for c in shown if everything and not c.primary and len(c.levels) < 2]
+    for candidate in dict.fromkeys(c.candidate for c in below):
+        yield _build_table(run, [c for c in below if c.candidate == candidate], main)
+    if shown:
+        meanings = (words.SLOWDOWN, words.BLOCK, words.MDE80, CPU_EXPLORED)
+        yield from list_prose(meanings, "quiet")
+    if more := len(verdict.comparisons) - len(shown):
+        yield Prose(
+            f"and {words.format_count(more, 'exploratory comparison')} not shown here", "quiet"
+        )
+    yield Items(_list_row_notes(shown), "notes")
 
-    figure: str
-    words: str
-    link: str
-    standing: str = ""
+
+def _build_table(run: Run, found: Sequence[Comparison], main: Sequence[Comparison]) -> RowTable:
+    first = found[0]
+    one_margin = len({c.margin_percent for c in found}) == 1
+    margin = f", margin {first.margin_percent:g} %" if one_margin else ""
+    counts = {_format_blocks(c) for c in found}
+    one_count = f", {counts.pop()}" if len(counts) == 1 else ""
+    names = [workload.name for workload in run.workloads]
+    rows: list[TableRow] = []
+
+    def place(c: Comparison) -> tuple[bool, int]:
+        return c not in main, names.index(c.metric.workload)
+
+    for (explored, at), own in groupby(sorted(found, key=place), key=place):
+        rows.append(Group(f"{names[at]}, exploratory" if explored else names[at]))
+        for c in own:
+            name = f"{c.metric.phase} {words.format_metric(c.metric)}"
+            blocks = () if one_count else (words.format_played(c),)
+            told = (*blocks, numbers.format_percent(c.mde80_percent))
+            verdict = words.tell_verdict(c, margin=not one_margin)
+            rows.append((name, *words.format_values(c), *words.format_ends(c), *told, verdict))
+    heads = ["base", "candidate", "slowdown", words.format_level(run)]
+    heads += ["MDE80"] if one_count else ["blocks", "MDE80"]
+    title = f"{first.candidate} against {first.base}{margin}{one_count}"
+    return RowTable(make_columns("", *heads, after=("verdict",)), rows, title)
 
 
-def _list_tiles(book: Book) -> list[_Tile]:
-    """What a reader asks at first glance: audits, losses, the host, how often the method errs."""
-    survey, run = book.run.survey, book.run
-    known = summarize_calibration(run)
-    poor = [o.name for o in survey or () if o.mark == "poor"]
-    host = f"host; poor: {', '.join(poor)}" if poor else "host"
-    score = "not surveyed" if survey is None else f"{compute_host_score(survey)} of 100"
+def _format_blocks(c: Comparison) -> str:
+    """`6 blocks`, or `6 of 7 blocks` where some were dropped."""
+    played = c.blocks + c.dropped
+    return f"{c.blocks} of {played} blocks" if c.dropped else words.format_count(played, "block")
+
+
+def _list_row_notes(comparisons: Sequence[Comparison]) -> list[str]:
+    """A note with the comparison that it is of; one that many share is said once."""
+    sharing: dict[str, list[Comparison]] = {}
+    for comparison in comparisons:
+        for note in comparison.notes:
+            sharing.setdefault(note, []).append(comparison)
+    lines: list[str] = []
+    for note, those in sharing.items():
+        if len(those) > NAMED_OF_NOTE:
+            lines.append(f"{len(those)} of {len(comparisons)} comparisons: {note}")
+        else:
+            lines += [f"{c.candidate}, {words.format_full_metric(c.metric)}: {note}" for c in those]
+    return lines
+
+
+def build_whole(book: Book, everything: bool = False) -> Document:
+    """The whole verdict for a terminal, with what it rests on."""
+    return list(list_whole(book.run, book.verdict, everything, build_brief(book)))
+
+
+def list_whole(
+    run: Run, verdict: Verdict, everything: bool = False, rests_on: Document = ()
+) -> Iterator[Block]:
+    """Effects, numbers, losses, doubts, then the overall sentence."""
+    if run.factors:
+        yield from effects.build_tables(run, verdict)
+        yield Heading(spread.SECTION.title)
+        yield from spread.build_tables(run, verdict.spread)
+    yield from build_numbers(run, verdict, everything)
+    lines = [f"{each.workload}, block {each.block + 1}: {each.reason}" for each in verdict.dropped]
+    more = len(lines) - DROPPED_SHOWN
+    lines = lines[:DROPPED_SHOWN] + ([f"and {more} more, in report.html"] if more > 0 else [])
+    noise = "" if any(each.standstill for each in verdict.dropped) else " for noise"
+    yield Items(lines, f"{words.format_count(len(verdict.dropped), 'block')} dropped{noise}")
+    unsound = [f for f in verdict.findings if f.soundness in ("invalid", "doubtful")]
+    yield Items([f"{f.soundness}: {f.audit}: {f.sentence}" for f in unsound], "audits")
+    yield from rests_on
+    if not verdict.complete:
+        yield Prose("the run is not complete: this is what has been measured so far")
+    yield Prose(verdict.sentence, choose_tone(verdict))
+    for cause in verdict.causes[:_CAUSES_WHOLE]:
+        yield Prose(f"what changed: {cause.sentence}")
+    if (more := len(verdict.causes) - _CAUSES_WHOLE) > 0:
+        others = words.format_count(more, "further candidate")
+        yield Prose(f"what changed on {others} is in report.html")
+
+
+def build_first_screen(book: Book) -> Document:
+    """Verdict, table, cause, and a line or two of what it rests on."""
+    run, verdict = book.run, book.verdict
+    largest = describe_largest(run, verdict)
+    below = [f"{largest[0].upper()}{largest[1:]}."] if largest else []
     return [
-        _describe_audits(book.verdict),
-        _describe_blocks(book),
-        _Tile(score, host, "#host"),
-        _Tile(f"{'' if known.when else 'not '}calibrated", known.when or "on this host", "#trust"),
-        *([_Tile("QUICK", "shortened: one analysis", "#trust")] if run.design.quick else []),
+        Prose(f"{build_headline(run, verdict)}.", choose_tone(verdict)),
+        *(Prose(it, indent=2) for it in (*below, *list_reasons(run, verdict))),
+        Prose(""),
+        *_list_first_rows(run, list_decisive(verdict), book),
+        *_list_causes(book),
+        list_tiles(book),
+        *(Prose(it, indent=2) for it in (_describe_setting(run), describe_clients(book)) if it),
     ]
 
 
-def _describe_audits(verdict: Verdict) -> _Tile:
-    """How many are of the worst word, with their names where that is no praise, and the rest."""
-    applying = [it for it in verdict.findings if it.soundness != "does not apply"]
-    if not applying:
-        return _Tile("none", "audits", "#audits")
-    (worst, number), *others = facts.count_findings(applying).items()
-    named = ""
-    if is_bad := worst in ("invalid", "doubtful"):
-        names = dict.fromkeys(it.audit for it in applying if it.soundness == worst)
-        named = f" ({', '.join(names)})"
-    parts = [f"audits{named}", ", ".join(facts.format_count(*each) for each in others)]
-    told = "; ".join(filter(None, parts))
-    figure = facts.format_count(worst, number)
-    return _Tile(figure, told, "#audits", worst if is_bad else "")
+def _list_first_rows(run: Run, rows: Sequence[Comparison], book: Book) -> Iterator[Block]:
+    if not rows:
+        return
+    named = name_measurements(run, rows)
+    shown = choose_rows(named, _ROWS_FIRST)
+    level = words.format_level(run).removesuffix(" interval")
+    yield Forest(run.candidates, shown, level, book.verdict.comparisons)
+    if left := [it for it in named if not any(it is each for each in shown)]:
+        yield Prose(
+            f"{_count_words(left)} not shown: dyno show {book.folder.name}", "quiet", indent=2
+        )
+    yield from (Prose(note, "quiet", indent=2) for note in _list_notes(shown))
+    yield Prose("")
 
 
-def _describe_blocks(book: Book) -> _Tile:
-    """How many blocks count, and what was lost."""
-    counted = list(book.view.counted_trials)
-    blocks = len({(trial.workload, trial.block) for trial in counted})
-    lost = len(summarize_restarts(book).losses)
-    told = f"{lost} lost" if lost else "none lost"
-    restarts = words.format_count(len(counted), "restart")
-    return _Tile(words.format_count(blocks, "block"), f"{restarts}; {told}", "#trust")
+def _count_words(rows: Sequence[NamedRow]) -> str:
+    """`12 more rows (9 not slower, 3 faster)`."""
+    found = [it.row.verdict for it in rows]
+    each = ", ".join(f"{found.count(w)} {w}" for w in WORST_FIRST if w in found)
+    return f"{words.format_count(len(rows), 'more row')} ({each})"
 
 
-def _group_by_workload(rows: list[Comparison]) -> list[tuple[str, list[Comparison]]]:
-    return [(name, list(own)) for name, own in groupby(rows, key=lambda c: c.metric.workload)]
+def _list_notes(rows: Sequence[NamedRow]) -> list[str]:
+    """What is to be known of rows, once each, the most common first."""
+    notes: dict[str, list[str]] = {}
+    for it in rows:
+        for note in it.row.notes:
+            notes.setdefault(note, []).append(it.title)
+    found = sorted(notes.items(), key=lambda pair: -len(pair[1]))
+    told = [
+        note if len(titles) == len(rows) else f"{', '.join(dict.fromkeys(titles))}: {note}"
+        for note, titles in found
+    ]
+    more = len(told) - NOTES
+    return told[:NOTES] + ([f"and {more} more notes, in the report"] if more > 0 else [])
 
 
-SECTION = _Verdict()
+def _list_causes(book: Book) -> Iterator[Block]:
+    """What changed, of the first candidates; the page has all."""
+    causes = book.verdict.causes
+    for cause in causes[:_CAUSES]:
+        whose = f" on {cause.candidate}" if len(causes) > 1 else ""
+        yield Prose(f"what changed{whose}: {shorten_cause(cause, 'in the report')}", indent=2)
+    if (more := len(causes) - _CAUSES) > 0:
+        told = words.format_count(more, "more candidate")
+        yield Prose(f"what changed on {told}: the report", indent=2)
+    if causes:
+        yield Prose("")
+
+
+def _describe_setting(run: Run) -> str:
+    """Who was compared and how: builds, slices, connections."""
+    slices = describe_slices(run)
+    conditions = describe_conditions(run).strip(" ()")
+    interleaved = f"slices of {slices}" if slices else "one after the other"
+    return " · ".join(filter(None, (*describe_sides(run), interleaved, conditions)))
+
+
+def describe_sides(run: Run) -> list[str]:
+    """`sqlite 3.24.0 and sqlite 3.54.1, both gcc 12.2.0 -O2`; nothing of crossed factors, and of
+    more candidates than a line holds.
+    """
+    if run.factors or len(run.candidates) > SIDES:
+        return []
+    builds = {str(read_build_facts(side.build)) for side in run.candidates}
+    shared = builds.pop() if len(builds) == 1 else ""
+    told = [_describe_side(side, shared) for side in run.candidates]
+    if not shared:
+        return told
+    who = "both" if len(told) == 2 else "all"
+    return [f"{', '.join(told[:-1])} and {told[-1]}, {who} {shared}"]
+
+
+def _describe_side(side: Candidate, shared: str) -> str:
+    told = describe_candidate(side, with_build=not shared)
+    is_said = side.name == f"{side.engine}@{side.build.get('version', '')}"
+    return told if is_said else f"{side.name} is {told}"
+
+
+SECTION = Section("Verdict", 10, build)

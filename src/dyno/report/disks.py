@@ -1,5 +1,5 @@
-"""A run of disks in words: each job's rate and latencies, where the time of a request goes, and
-what the audits found.
+"""A run of disks as a document: each job's rate and latencies, where the time of a request goes,
+and what the audits found.
 """
 
 from __future__ import annotations
@@ -19,12 +19,24 @@ from dyno.record.disk import (
     PublishedFigure,
     RunCommits,
 )
+from dyno.report.document import (
+    Bars,
+    Block,
+    Document,
+    Heading,
+    Listing,
+    Prose,
+    RowTable,
+    TableColumn,
+    TextSpan,
+    Tone,
+    list_prose,
+    make_columns,
+)
+from dyno.report.words import TONES, format_count
 
-#: The parts of a bar, as letters, and how wide it is.
-BAR_COLUMNS = 16
-#: What each part of a request's time is called, and its letter in a bar.
+#: What each part of a request's time is called.
 PARTS = ("submit", "queue", "device", "rest", "completion")
-SIGNS = "sqDrc"
 #: A run that did so many times as much was not held by one flush at a time.
 EXCEEDED = 1.5
 
@@ -138,25 +150,6 @@ def format_rate(each: JobSummary) -> str:
     return f"{each.rate:,.0f}/s"
 
 
-def format_bar(time: RequestTime) -> str:
-    """`ssqqDDDDDDDDrr`: submit, queue, device, rest, each by its share of the time."""
-    parts = time.parts
-    whole = sum(parts) or 1.0
-    ends = [round(BAR_COLUMNS * sum(parts[: at + 1]) / whole) for at in range(len(parts))]
-    begins = [0, *ends[:-1]]
-    return "".join(
-        sign * (end - begin) for sign, begin, end in zip(SIGNS, begins, ends, strict=True)
-    )
-
-
-def describe_parts(times: Sequence[RequestTime]) -> str:
-    """What the letters of these bars mean, and where their parts come from."""
-    seen = "".join(map(format_bar, times))
-    named = [f"{sign} {name}" for sign, name in zip(SIGNS, PARTS, strict=True) if sign in seen]
-    where = "" if "c" not in seen else "; completion is all behind the submit, by fio alone"
-    return f"time of a request: {', '.join(named)}{where}."
-
-
 def describe_device(side: DiskSide) -> str:
     """What a side lies on, in a line."""
     facts = side.device
@@ -171,7 +164,7 @@ def describe_device(side: DiskSide) -> str:
 
 def describe_basis(run: DiskRun) -> str:
     """How it was played."""
-    blocks = f"{run.blocks} block{'s' * (run.blocks != 1)}"
+    blocks = format_count(run.blocks, "block")
     slices = f" in {run.slices} slices" if run.slices > 1 else ""
     return (
         f"{run.fio}, {blocks}, each job {run.play_s:g} s a block{slices}, seed {run.seed}; in a "
@@ -185,7 +178,7 @@ def describe_error_rates(verdict: DiskVerdict) -> str:
     if rates is None:
         return ""
     words = ", ".join(f"{count} {word}" for word, count in rates.words.items())
-    parts = f"{rates.comparisons} comparison{'s' * (rates.comparisons > 1)}"
+    parts = format_count(rates.comparisons, "comparison")
     return (
         f"A/A: {parts} of the path with itself, {rates.wrong} of them wrong in some job (95 %: "
         f"{rates.low_percent:.0f} to {rates.high_percent:.0f} %); words of all jobs: {words}."
@@ -222,16 +215,6 @@ def list_published(run: DiskRun) -> list[PublishedBeside]:
     return found
 
 
-def describe_published(run: DiskRun) -> list[str]:
-    """The same in sentences."""
-    return [
-        f"{it.figure.what}: {it.figure.factor:.1f} times ({it.figure.source}); here "
-        f"{format_factor(it.factor)} times by medians, '{it.candidate}' beside '{it.base}', "
-        f"{it.job}."
-        for it in list_published(run)
-    ]
-
-
 def format_factor(factor: float) -> str:
     """`4.0`, and what is smaller than one by two figures."""
     return f"{factor:.1f}" if factor >= 1 else f"{factor:.2g}"
@@ -266,15 +249,11 @@ def forecast_commits(run: DiskRun) -> list[CommitForecast]:
     return found
 
 
-#: The heads of `make_commit_cells`.
-COMMIT_HEADS = ("phase", "by", "fsyncs, log an op.", "at most", "the run did")
-
-
 def make_commit_cells(each: CommitForecast) -> tuple[str, ...]:
     """A row of the table of forecasts."""
     did = each.commits
     log = "" if did.log_bytes is None else f", {did.log_bytes:,.0f} B"
-    users = f"{did.users} user{'s' * (did.users > 1)}"
+    users = format_count(did.users, "user")
     return (
         f"{did.candidate}, {did.workload} {did.phase}",
         f"{each.job}, {each.side}",
@@ -296,3 +275,125 @@ def describe_commits(run: DiskRun) -> list[str]:
             "wait."
         )
     return told
+
+
+def render_disks(run: DiskRun, verdict: DiskVerdict) -> str:
+    """The page as text."""
+    from dyno.report.html.page import PageHead, build_page  # not loaded for a terminal
+
+    head = PageHead(
+        title=f"{run.name}: {verdict.overall or 'measured'}",
+        eyebrow="Dyno disk",
+        heading=run.name,
+        question=run.question or "What does this disk do under a database?",
+        aside=run.created_utc,
+        leads=True,
+    )
+    return build_page(head, build_disks(run, verdict))
+
+
+def build_disks(run: DiskRun, verdict: DiskVerdict) -> Document:
+    """All of a run: the verdict, each job, where the time goes, what the audits found."""
+    commits = [make_commit_cells(it) for it in forecast_commits(run)]
+    heads = ("by", "fsyncs, log an op.", "at most", "the run did")
+    what_commits: list[Block] = [
+        Heading("What a database pays", "commits"),
+        RowTable(make_columns("phase", *heads), commits, "Commits of a comparison on this disk"),
+        *list_prose(describe_commits(run)),
+    ]
+    audits = [
+        (it.audit, TextSpan(it.soundness, FINDINGS.get(it.soundness, "quiet")), it.sentence)
+        for it in verdict.findings
+    ]
+    told = [*map(describe_device, run.sides), *run.notes, describe_basis(run)]
+    return [
+        *_list_verdict(run, verdict),
+        Heading("Jobs", "jobs"),
+        _make_jobs(run),
+        Heading("Where the time of a request goes", "time"),
+        Prose(PARTS_MEAN),
+        _make_bars(run),
+        *(what_commits if commits else []),
+        Heading("Audits", "audits"),
+        RowTable(make_columns("audit", after=("", "finding")), audits),
+        Heading("How it was measured", "basis"),
+        *list_prose(told),
+        Listing(run.command, "to repeat"),
+    ]
+
+
+#: How an audit's word is to be taken.
+FINDINGS: dict[str, Tone] = {"invalid": "bad", "doubtful": "doubt", "sound": "good"}
+PARTS_MEAN = (
+    "Submit: handed to the kernel. Queue: until the kernel sends it on, and device: until it "
+    "is completed, by the kernel's block events; without these the device's counters tell its "
+    "time, everybody's requests included, and the queue is part of the rest: file system, "
+    "interrupt and wake-up. Where no device is visible, completion is all behind the submit, "
+    "by fio alone."
+)
+
+
+def _list_verdict(run: DiskRun, verdict: DiskVerdict) -> list[Block]:
+    invalid = not verdict.overall and verdict.list_findings("invalid")
+    tone = TONES.get("invalid" if invalid else verdict.overall or "", "")
+    rows = [
+        (
+            row.job,
+            *((row.candidate,) if len(run.sides) > 2 else ()),
+            TextSpan(row.verdict, TONES.get(row.verdict, "")),
+            numbers.format_signed_percent(row.slowdown_percent),
+            numbers.format_interval(row.low_percent, row.high_percent),
+        )
+        for row in verdict.comparisons
+    ]
+    path = [TableColumn("path")] if len(run.sides) > 2 else []
+    columns = [TableColumn("job"), *path, *make_columns("verdict", "time, %", "interval")]
+    other = f" on {run.sides[1].name}" if len(run.sides) == 2 else ""
+    published = [
+        (
+            f"{it.candidate} ÷ {it.base}",
+            f"{it.figure.factor:.1f}",
+            format_factor(it.factor),
+            f"{it.figure.what} ({it.figure.source}); here by medians of {it.job}",
+        )
+        for it in list_published(run)
+    ]
+    heads = make_columns("time of a request", "published", "here", after=("what",))
+    return [
+        Heading("Verdict", "verdict"),
+        Prose(verdict.sentence, tone, boxed=True),
+        *list_prose([describe_error_rates(verdict)]),
+        *(Prose(f"Published: {it.what} ({it.source}).") for it in run.published),
+        *(
+            Prose(
+                (TextSpan(it.soundness, FINDINGS[it.soundness]), f", {it.audit}: {it.sentence}"),
+                boxed=True,
+            )
+            for it in verdict.list_findings("invalid", "doubtful")
+        ),
+        RowTable(heads, published, "Published, and here"),
+        RowTable(columns, rows, f"Time of an operation{other} beside {run.sides[0].name}"),
+    ]
+
+
+def _make_jobs(run: DiskRun) -> RowTable:
+    rows = []
+    for each in summarize_jobs(run):
+        times = (each.p50, each.p99, each.sync_p50, each.sync_p99)
+        cells = (numbers.format_quantity(ns, "ns") if ns else "" for ns in times)
+        apart = numbers.format_percent(each.spread_percent)
+        rows.append((each.job, each.side, format_rate(each), *cells, apart))
+    heads = ("rate", "p50", "p99", "sync p50", "sync p99", "blocks apart")
+    return RowTable((TableColumn("job"), *make_columns("path", *heads)), rows)
+
+
+def _make_bars(run: DiskRun) -> Bars:
+    rows = []
+    for each in summarize_jobs(run):
+        side = f", {each.side}" if len(run.sides) > 1 else ""
+        parts = [
+            (name, ns, numbers.format_quantity(ns, "ns"))
+            for name, ns in zip(PARTS, each.time.parts, strict=True)
+        ]
+        rows.append((f"{each.job}{side}", parts))
+    return Bars(PARTS, rows)

@@ -1,6 +1,6 @@
 """A chart as data: axes, and the dots, lines and bands of one or more panels over one x axis.
 
-`html.drawing` makes SVG of it. A colour is a CSS variable of the page (`var(--candidate-1)`), so
+`render/svg.py` makes SVG of it. A colour is a CSS variable of the page (`var(--candidate-1)`), so
 that a chart follows the reader's light or dark scheme and a candidate has one colour everywhere.
 """
 
@@ -12,11 +12,17 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from dyno import numbers
-from dyno.report.html.markup import choose_swatch
 
 #: The space between the outermost points and the frame, as a share of the axis.
 _PAD = 0.05
 _STEPS_MAX = 9
+#: How many candidates have a colour of their own before the colours come round again.
+COLOURS = 6
+
+
+def choose_swatch(position: int) -> int:
+    """The number of the colour of the candidate at `position`; the base's (0) is its alone."""
+    return position if position < COLOURS else 1 + (position - COLOURS) % (COLOURS - 1)
 
 
 Shape = Literal["full", "hollow", "beyond"]

@@ -1,4 +1,4 @@
-"""The page of a capacity run: the answer, the curve of latency against rate, every step."""
+"""A capacity as a document: the answer, the curve of latency against rate, every step."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
-from markupsafe import Markup
-
 from dyno import numbers
 from dyno.record.capacity import (
     CandidateCapacity,
     CapacityBlock,
+    CapacityComparison,
     CapacityPlan,
     CapacityResult,
     CapacityStep,
     LimitTerm,
 )
-from dyno.report.html.charts import (
+from dyno.report.charts import (
     Axis,
     Band,
     Chart,
@@ -29,17 +28,134 @@ from dyno.report.html.charts import (
     Note,
     choose_colour,
 )
-from dyno.report.html.drawing import draw_figure
-from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
-from dyno.report.html.page import PageHead, PagePart, build_page
-from dyno.report.text.capacity import (
-    describe_answer,
-    describe_step,
-    format_rate,
-    list_running,
+from dyno.report.document import (
+    Block,
+    Document,
+    Figure,
+    Heading,
+    Listing,
+    RowTable,
+    TableCell,
+    Words,
+    list_prose,
+    make_columns,
 )
+from dyno.report.words import format_client_loads, format_count
 
-_PARAGRAPHS = "{% for each in sentences %}<p>{{ each }}</p>\n{% endfor %}"
+WORDS = {"more": "more capacity", "less": "less capacity", "not less": "not less capacity"}
+
+
+def format_rate(per_s: float) -> str:
+    """`12,345` or, below a thousand, three digits."""
+    return f"{per_s:,.0f}" if per_s >= 999.5 else numbers.format_digits(per_s)
+
+
+def describe_answer(plan: CapacityPlan, result: CapacityResult) -> Iterator[str]:
+    """Every sentence of the answer, the verdict first."""
+    if result.client:
+        yield f"No answer: the driver, not the server, is the limit: {result.client}."
+        return
+    for each in result.comparisons:
+        yield describe_comparison(result, each)
+    for side in result.candidates:
+        yield describe_candidate(plan, result, side)
+    if running := list_running(plan):
+        yield (
+            f"{' and '.join(running)} ran already and was not restarted: what another start would "
+            "bring is not in the interval."
+        )
+    if result.hosts:
+        loads = format_client_loads(result.hosts)
+        yield f"The load came from {loads}, at the highest rates that held."
+    for doubt in result.doubts:
+        yield f"Doubtful: {doubt}."
+    if not result.complete:
+        yield "The run is not over."
+
+
+def list_running(plan: CapacityPlan) -> list[str]:
+    """The candidates that are servers which run already."""
+    return [side.name for side in plan.run.candidates if side.attached]
+
+
+def describe_comparison(result: CapacityResult, row: CapacityComparison) -> str:
+    """`B: 12 % [9, 15] more capacity than A at p99<10ms (margin 5 %).`"""
+    at = f"at {result.limit_words} (margin {row.margin_percent:g} %)"
+    if math.isnan(row.change_percent):
+        if row.word == "inconclusive":
+            return f"{row.candidate} against {row.base}: inconclusive {at}."
+        holds = row.candidate if row.word == "more" else row.base
+        return f"{row.candidate}: {WORDS[row.word]} than {row.base} {at}: only {holds} holds it."
+    change = abs(row.change_percent)
+    low, high = row.low_percent, row.high_percent
+    ends = (low, high) if row.change_percent >= 0 else (-high, -low)
+    shown = numbers.format_interval(*ends, "{:.1f}".format).replace("-", "\u2212")
+    size = f"{numbers.format_digits(change, 2)} % {shown}"
+    direction = "more" if row.change_percent >= 0 else "less"
+    if row.word in ("more", "less"):
+        return f"{row.candidate}: {size} {direction} capacity than {row.base} {at}."
+    return (
+        f"{row.candidate} against {row.base}: {WORDS.get(row.word, 'inconclusive')}, {size} "
+        f"{direction} {at}."
+    )
+
+
+def describe_candidate(plan: CapacityPlan, result: CapacityResult, side: CandidateCapacity) -> str:
+    """`A holds p99<10ms up to 12,300 events/s [12,000, 12,600] (16 connections, 8 restarts).`"""
+    unit = f"{result.unit}s/s"
+    restarts = format_count(len(side.restarts), "restart")
+    if side.candidate in list_running(plan):
+        restarts = f"{len(side.restarts)} search{'es' * (len(side.restarts) != 1)}"
+    if not side.restarts:
+        return f"{side.candidate}: no block is over."
+    if any(side.restarts) and side.rate_per_s is None:
+        return f"{side.candidate} holds {result.limit_words} in some restarts only."
+    if side.rate_per_s is None:
+        lowest = f"{format_rate(side.lowest_tried_per_s)} {unit}"
+        return f"{side.candidate} holds {result.limit_words} at no rate: even {lowest} breaks it."
+    ends = f" {numbers.format_interval(side.low, side.high, format_rate)}".rstrip()
+    (phase,) = plan.run.workloads[0].phases
+    users = format_count(phase.connections, "connection")
+    return (
+        f"{side.candidate} holds {result.limit_words} up to {format_rate(side.rate_per_s)} "
+        f"{unit}{ends} ({users}, {restarts}).{_describe_overload(side)}"
+    )
+
+
+def _describe_overload(side: CandidateCapacity) -> str:
+    if not side.overloaded:
+        return ""
+    since = f"since second {side.overloaded_after_s}"
+    return (
+        f" {side.overloaded} of the {side.broken} steps that broke it were overloads: the backlog "
+        f"grew, {since} of a step at the earliest."
+    )
+
+
+def describe_step(plan: CapacityPlan, step: CapacityStep) -> str:
+    """`12,400/s: p99 8.1 ms, holds` or `overloaded since second 2`."""
+    said = [
+        _format_value(term.words, value)
+        for term, value in zip(plan.terms, step.values, strict=True)
+    ]
+    word = "holds" if step.holds else "breaks"
+    if step.overloaded_since_s is not None:
+        word = f"overloaded since second {step.overloaded_since_s}"
+    return f"{format_rate(step.rate_per_s)}/s: {', '.join(said)}, {word}"
+
+
+def _format_value(words: str, value: float | None) -> str:
+    name = words.split("<")[0]
+    if value is None:
+        return f"{name} without an answer"
+    if name == "errors":
+        return f"errors {numbers.format_digits(100.0 * value)} %"
+    return f"{name} {numbers.format_quantity(value, 'ns')}"
+
+
+STEP_COLUMNS = make_columns(
+    *("block and step", "said", "within the limit, /s", "failed", "unsent", "driver busy, %")
+)
 #: An axis from x to less than so many times x has equal steps, about as many as `TICKS`.
 DECADE_SHARE, TICKS = 6.0, 7
 #: How far above its line the limit's name stands, as a share of the axis.
@@ -57,6 +173,8 @@ def render_capacity(
     plan: CapacityPlan, blocks: Sequence[CapacityBlock], result: CapacityResult
 ) -> str:
     """The page as text."""
+    from dyno.report.html.page import PageHead, build_page  # not loaded for a terminal
+
     word = ", ".join(row.word for row in result.comparisons) or "capacity"
     front = PageHead(
         title=f"{plan.run.name}: {'no answer' if result.client else word}",
@@ -67,39 +185,44 @@ def render_capacity(
         candidates=[side.name for side in plan.run.candidates],
         leads=True,
     )
-    parts = [PagePart("Answer", "answer", _render_answer(plan, result))]
-    if charts := [_make_chart(plan, blocks, result, at) for at in range(len(plan.terms))]:
-        parts.append(PagePart("Latency against rate", "curve", draw_figure(charts, CAPTION)))
-    parts += [_make_steps(plan, blocks), _make_basis(plan, blocks)]
-    return build_page(front, parts)
+    return build_page(front, build_capacity(plan, blocks, result))
 
 
-def _render_answer(plan: CapacityPlan, result: CapacityResult) -> Markup:
+def build_capacity(
+    plan: CapacityPlan, blocks: Sequence[CapacityBlock], result: CapacityResult
+) -> Document:
+    """All of a run: the answer, the curve of latency against rate, every step."""
+    charts = [_make_chart(plan, blocks, result, at) for at in range(len(plan.terms))]
+    curve: list[Block] = [Heading("Latency against rate", "curve"), Figure(charts, CAPTION)]
+    return [
+        Heading("Answer", "answer"),
+        *build_answer(plan, result),
+        *(curve if charts else []),
+        Heading("Every step", "steps"),
+        *_list_steps(plan, blocks),
+        Heading("How it was measured", "basis"),
+        *_list_basis(plan, blocks),
+    ]
+
+
+def build_answer(plan: CapacityPlan, result: CapacityResult) -> list[Block]:
+    """The verdict, then what each candidate holds."""
     rows = [
-        TableRow(
+        (
             side.candidate,
-            (
-                TableCell(_format(side.rate_per_s)),
-                TableCell(_format_ends(side)),
-                TableCell(", ".join(_format(each) for each in side.restarts)),
-            ),
+            _format(side.rate_per_s),
+            numbers.format_interval(side.low, side.high, format_rate),
+            ", ".join(map(_format, side.restarts)),
         )
         for side in result.candidates
     ]
     title = f"The highest rate that holds {plan.limit_words}, {result.unit}s/s"
-    table = HtmlTable(title, "candidate", ("mean", "95 % interval", "restarts"), rows)
-    told = render(_PARAGRAPHS, sentences=list(describe_answer(plan, result)))
-    return told + build_tables([table])
+    columns = make_columns("candidate", "mean", "95 % interval", after=("restarts",))
+    return [*list_prose(describe_answer(plan, result)), RowTable(columns, rows, title)]
 
 
 def _format(rate: float | None) -> str:
     return "none" if rate is None else format_rate(rate)
-
-
-def _format_ends(side: CandidateCapacity) -> str:
-    if side.low is None or side.high is None:
-        return ""
-    return f"{format_rate(side.low)} to {format_rate(side.high)}"
 
 
 def _make_chart(
@@ -206,35 +329,32 @@ def _make_dot(plan: CapacityPlan, step: CapacityStep, at: int, y: Axis) -> Dot:
     return Dot(step.rate_per_s, shown, tip, shape="full" if step.holds else "hollow")
 
 
-def _make_steps(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> PagePart:
-    columns = ("said", "within the limit, /s", "failed", "unsent", "driver busy, %")
-    tables = []
+def _list_steps(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> Iterator[Block]:
+    """A table for each candidate, and one of the same script without an engine."""
     for side in plan.run.candidates:
         rows = [
-            TableRow(f"{block.block + 1}.{number}", _make_cells(plan, step))
+            _make_row(plan, f"{block.block + 1}.{number}", step)
             for block in blocks
             for each in block.restarts
             if each.candidate == side.name
             for number, step in enumerate(each.steps, 1)
         ]
-        tables.append(HtmlTable(side.name, "block and step", columns, rows))
+        yield RowTable(STEP_COLUMNS, rows, side.name)
     baselines = [
-        TableRow(f"{block.block + 1}", _make_cells(plan, step))
-        for block in blocks
-        for step in block.baselines
+        _make_row(plan, f"{block.block + 1}", step) for block in blocks for step in block.baselines
     ]
-    tables.append(HtmlTable("The same script without an engine", "block", columns, baselines))
-    return PagePart("Every step", "steps", build_tables(tables))
+    yield RowTable(STEP_COLUMNS, baselines, "The same script without an engine")
 
 
-def _make_cells(plan: CapacityPlan, step: CapacityStep) -> list[TableCell]:
+def _make_row(plan: CapacityPlan, name: str, step: CapacityStep) -> list[Words | TableCell]:
     busy = step.driver_busy_percent
     return [
-        TableCell(describe_step(plan, step), "" if step.holds else "low"),
-        TableCell(format_rate(step.goodput_per_s)),
-        TableCell(f"{step.failed:,}"),
-        TableCell(f"{step.skipped:,}"),
-        TableCell("" if busy is None else f"{busy:.0f}"),
+        name,
+        TableCell(describe_step(plan, step), tone="" if step.holds else "bad"),
+        format_rate(step.goodput_per_s),
+        f"{step.failed:,}",
+        f"{step.skipped:,}",
+        "" if busy is None else f"{busy:.0f}",
     ]
 
 
@@ -243,13 +363,13 @@ def _describe_running(plan: CapacityPlan) -> str:
     return f"{names} ran already: its data were loaded anew, and it was not. " if names else ""
 
 
-def _make_basis(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> PagePart:
+def _list_basis(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> list[Block]:
     (workload,) = plan.run.workloads
     (phase,) = workload.phases
     (stream,) = phase.streams
     options = " ".join(f"{name}={value}" for name, value in workload.options.items())
     turns = "in turn, the others suspended" if plan.together else "one candidate after the other"
-    told = [
+    sentences = [
         f"{workload.name}, phase {phase.name}: an open loop ({stream.pace.kind} arrivals) over "
         f"{stream.connections} connections; latency counts from the time when a request was due. "
         f"Options: {options or 'none'}.",
@@ -260,6 +380,6 @@ def _make_basis(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> PagePart
         "restarts.",
         "Failed requests, and those still unsent at a step's end beyond what may wait within the "
         "limit, count as too late. The rate holds for a step's length; of an hour it says nothing.",
-        f"Seed {plan.run.seed}. To repeat: {plan.run.command}",
+        f"Seed {plan.run.seed}.",
     ]
-    return PagePart("How it was measured", "basis", render(_PARAGRAPHS, sentences=told))
+    return [*list_prose(sentences), Listing(plan.run.command, "to repeat")]

@@ -1,15 +1,12 @@
-"""The page of a server that was profiled: layers, waits, statements with their plans, flame graph;
-of one profile, or of two beside each other. It opens anywhere and asks nobody for anything.
+"""A server that was profiled, as a document: layers, waits, statements with their plans, flame
+graph; of one profile, or of two beside each other.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-
-from markupsafe import Markup
+from collections.abc import Callable, Iterator, Sequence
 
 from dyno import numbers
 from dyno.judge.analysis.cpu_samples import CodePlace, CpuTime, name_place
@@ -29,56 +26,38 @@ from dyno.judge.analysis.server_profiles import (
     tell_rows,
 )
 from dyno.record.server_profile import ServerProfile, StatementTime
-from dyno.report.html.flame import FlameWords, draw_frames, read_flame_assets
-from dyno.report.html.markup import render
-from dyno.report.html.page import PageHead, PagePart, build_page
+from dyno.report.document import (
+    Block,
+    Details,
+    Document,
+    Flame,
+    Heading,
+    Listing,
+    Prose,
+    RowTable,
+    TableRow,
+    TextSpan,
+    cut_table,
+    list_prose,
+    make_columns,
+)
 
 #: Functions and events that a table names.
 FUNCTIONS_SHOWN, EVENTS_SHOWN = 40, 3
 #: How much of a statement stands in a table's row; its plan has all that is kept.
 TEXT_SHOWN = 300
+#: So much of a statement, and so many rows, a terminal shows; the page has all.
+TEXT_BRIEF, ROWS_BRIEF = 50, 14
 BATCHES = (
     "Intervals are of 95 %, by batches of neighbouring slices; they tell of this time, and of no"
     " other load or restart."
 )
 
-_TABLE = """
-{% if rows %}<div class="scroll" tabindex="0"><table>
-<thead><tr>{% for head in heads %}<th scope="col"{% if not loop.first %} class="n"{% endif %}>
-{{ head }}</th>{% endfor %}</tr></thead>
-<tbody>{% for row in rows %}
-<tr{% if row.strong %} class="strong"{% endif %}><th scope="row" class="wrap">{{ row.name }}</th>
-{% for cell in row.cells %}<td class="n">{{ cell }}</td>{% endfor %}</tr>{% endfor %}
-</tbody></table></div>{% endif %}
-{% for note in notes %}<p class="aside">{{ note }}</p>
-{% endfor %}
-"""
-_PLANS = """
-{% for it in statements %}<details><summary>{{ it.text }}</summary>
-{% if it.plan %}<pre>{{ it.plan }}</pre>{% else %}<p class="aside">No plan: {{ it.unplanned }}.</p>
-{% endif %}</details>
-{% endfor %}
-<p class="aside">{{ source }}</p>
-"""
-_SUMMARY = """
-<p class="cause">{{ sentence }}</p>
-{% for it in missing %}<p class="aside">Missing: {{ it }}.</p>
-{% endfor %}
-{% for it in unlike %}<p class="aside">{{ it }}</p>
-{% endfor %}
-<p class="aside">{{ taken }}</p>
-"""
-
-
-@dataclass(frozen=True)
-class _Row:
-    name: str
-    cells: Sequence[str]
-    strong: bool = False
-
 
 def build_profile_page(profile: ServerProfile, base: ServerProfile | None = None) -> str:
     """The page as text; with `base` an earlier profile stands beside it."""
+    from dyno.report.html.page import PageHead, build_page  # not loaded for a terminal
+
     front = PageHead(
         title=f"{profile.name}: profile",
         eyebrow="Dyno profile",
@@ -88,37 +67,56 @@ def build_profile_page(profile: ServerProfile, base: ServerProfile | None = None
         else f"Where does its time go, and where did it go at {base.began_utc} UTC?",
         aside=f"{profile.began_utc} UTC, {profile.elapsed_s:.0f} s",
     )
-    return build_page(front, list(_list_parts(profile, base)))
+    return build_page(front, build_profile(profile, base))
 
 
-def _list_parts(profile: ServerProfile, base: ServerProfile | None) -> Iterator[PagePart]:
-    yield PagePart("Summary", "summary", _render_summary(profile, base))
-    series = list_cpu_series(profile)
-    before = list_cpu_series(base) if base else {}
+def build_profile(profile: ServerProfile, base: ServerProfile | None = None) -> Document:
+    """All of it."""
+    blocks = [Heading("Summary", "summary"), *_build_summary(profile, base)]
+    series, before = list_cpu_series(profile), list_cpu_series(base) if base else {}
     if series:
-        layers = sum_by_layer(series)
-        rows = compare_rows(sum_by_layer(before), layers) if before else tell_rows(layers)
-        yield PagePart("CPU time by layer", "layers", _render_cpu(rows, "layer", notes=(BATCHES,)))
-        yield PagePart("Flame graph", "flame", _draw_flame(profile, base))
-        functions = compare_functions_of_profiles(before, series) if before else tell_rows(series)
-        if not before:
-            functions.sort(key=lambda row: -row.value)
-        shown = functions[:FUNCTIONS_SHOWN]
-        yield PagePart("Functions", "functions", _render_cpu(shown, "function", with_layer=True))
+        layers, functions = _build_layers(profile, base), list(tell_rows(series))
+        functions.sort(key=lambda row: -row.value)
+        if before:
+            functions = compare_functions_of_profiles(before, series)
+        shown = _build_table("function", functions[:FUNCTIONS_SHOWN], format_core, groups="layer")
+        blocks += [Heading("CPU time by layer", "layers"), layers, Prose(BATCHES, "quiet")]
+        blocks += [Heading("Flame graph", "flame"), _build_flame(profile, base)]
+        blocks += [Heading("Functions", "functions"), shown]
     if profile.waits:
-        yield PagePart("Waits", "waits", _render_waits(profile, base))
+        blocks += [Heading("Waits", "waits"), _build_waits(profile, base), Prose(WAITING, "quiet")]
     if profile.statements:
-        yield PagePart("Statements", "statements", _render_statements(profile, base))
+        blocks += [Heading("Statements", "statements"), _list_statements(profile)]
+        blocks += _compare_statements(profile, base) if base else []
+        blocks += _list_plans(profile)
+    return blocks
 
 
-def _render_summary(profile: ServerProfile, base: ServerProfile | None) -> Markup:
-    return render(
-        _SUMMARY,
-        sentence=describe_profile(profile),
-        missing=profile.missing,
-        unlike=list_unlike(base, profile) if base else (),
-        taken=describe_taking(profile),
-    )
+def build_brief_profile(profile: ServerProfile, base: ServerProfile | None = None) -> Document:
+    """What a terminal shows of it."""
+    blocks: list[Block] = [Prose(describe_profile(profile)), Prose("")]
+    if list_cpu_series(profile):
+        blocks += [*cut_table(_build_layers(profile, base), ROWS_BRIEF, "layers"), Prose("")]
+    if profile.waits:
+        blocks += [_build_waits(profile, base), Prose("")]
+    if profile.statements:
+        compared = _compare_statements(profile, base, TEXT_BRIEF) if base else []
+        tables = [it for it in compared if isinstance(it, RowTable)]
+        (table,) = tables or [_list_statements(profile, TEXT_BRIEF)]
+        blocks += cut_table(table, ROWS_BRIEF, "statements")
+        blocks += list_prose([SOURCES[profile.statement_source]])
+        if planned := next((it for it in profile.statements if it.plan), None):
+            text = shorten_text(planned.text, TEXT_BRIEF)
+            blocks.append(Listing(planned.plan, f"plan of {text}:"))
+        blocks.append(Prose(""))
+    return [*blocks, *list_prose([BATCHES] if base else []), *_build_summary(profile, base)[1:]]
+
+
+def _build_summary(profile: ServerProfile, base: ServerProfile | None) -> list[Block]:
+    missing = [f"Missing: {it}." for it in profile.missing]
+    unlike = list_unlike(base, profile) if base else []
+    taken = describe_taking(profile)
+    return [Prose(describe_profile(profile)), *list_prose([*missing, *unlike, taken], "quiet")]
 
 
 def describe_profile(profile: ServerProfile) -> str:
@@ -161,69 +159,82 @@ def name_wait(kind: str) -> str:
     return "nothing: running" if kind == "running" else kind
 
 
+Write = Callable[[float], str]
+
+
 def format_core(share: float) -> str:
     """A share of one core: `12.3 %`."""
     return f"{100 * share:.3g} %" if math.isfinite(share) else numbers.DASH
 
 
-def format_core_ends(low: float, high: float, *, signed: bool = False) -> str:
-    """An interval of shares of a core; empty where slices are too few."""
-    if math.isnan(low):
-        return ""
-    sign = "+" if signed else ""
-    return f"[{100 * low:{sign}.3g}, {100 * high:{sign}.3g}]"
+def _format_ends(low: float, high: float, write: Write) -> str:
+    """An interval; empty where slices are too few."""
+    return "" if math.isnan(low) else numbers.format_interval(low, high, write)
 
 
-def _render_cpu(
-    rows: Sequence[ProfileRow], what: str, *, with_layer: bool = False, notes: Sequence[str] = ()
-) -> Markup:
-    """Shares of one core."""
+def _build_layers(profile: ServerProfile, base: ServerProfile | None) -> RowTable:
+    layers = sum_by_layer(list_cpu_series(profile))
+    before = list_cpu_series(base) if base else {}
+    rows = compare_rows(sum_by_layer(before), layers) if before else tell_rows(layers)
+    return _build_table("layer", rows, format_core)
+
+
+def _build_table(
+    what: str,
+    rows: Sequence[ProfileRow],
+    write: Write,
+    signed: Write = lambda share: f"{100 * share:+.3g}",
+    *,
+    groups: str = "",
+) -> RowTable:
+    """Values of one profile with their share of the whole, or of two with their difference."""
     whole = next((row.value for row in rows if row.name == WHOLE), None)
     is_compared = any(row.other is not None for row in rows)
-    heads = [what, *(("layer",) if with_layer else ())]
-    heads += ["before", "now", "difference", "interval", ""] if is_compared else ["% of a core"]
-    heads += [] if is_compared else ["interval", *(("share",) if whole else ())]
-    made = []
+    made: list[TableRow] = []
     for row in rows:
-        cells = [row.group] if with_layer else []
+        cells = [row.group] if groups else []
+        cells.append(write(row.value))
         if row.other is not None:
-            cells += [format_core(row.value), format_core(row.other)]
-            cells += [f"{100 * row.difference:+.3g}"]
-            cells += [format_core_ends(row.low, row.high, signed=True), row.word or ""]
+            ends = _format_ends(row.low, row.high, signed)
+            cells += [write(row.other), signed(row.difference), ends, row.word or ""]
         else:
-            cells += [format_core(row.value), format_core_ends(row.low, row.high)]
+            cells.append(_format_ends(row.low, row.high, lambda it: write(it).removesuffix(" %")))
             cells += [f"{100 * row.value / whole:.1f} %"] if whole else []
-        made.append(_Row(row.name, cells, row.name == WHOLE))
-    return render(_TABLE, heads=heads, rows=made, notes=notes)
+        made.append((TextSpan(row.name, "strong" if row.name == WHOLE else ""), *cells))
+    heads = [groups] if groups else []
+    if is_compared:
+        heads += ["before", "now", "difference", "interval"]
+    else:
+        heads += ["% of a core", "interval", *(["share"] if whole else [])]
+    return RowTable(make_columns(what, *heads, after=[""] if is_compared else []), made)
 
 
-def _render_waits(profile: ServerProfile, base: ServerProfile | None) -> Markup:
+WAITING = (
+    "Sessions that work on a statement, on average. Who waits for the client's next statement"
+    " is left out."
+)
+
+
+def _build_waits(profile: ServerProfile, base: ServerProfile | None) -> RowTable:
     series, events = list_wait_series(profile), list_wait_events(profile)
     before = list_wait_series(base) if base else {}
     rows = compare_rows(before, series) if before else tell_rows(series)
     total = sum(row.value for row in rows) or 1.0
-    heads = ["wait", "before", "now", "difference", "interval", "", "most of it"]
-    heads = heads if before else [*WAIT_HEADS[:3], "interval", *WAIT_HEADS[3:]]
-    made = []
+    made: list[TableRow] = []
     for row in rows:
         named = [name for name, _ in events.get(row.name, Counter()).most_common() if name]
-        most = ", ".join(named[:EVENTS_SHOWN])
+        most, name = ", ".join(named[:EVENTS_SHOWN]), name_wait(row.name)
         if row.other is not None:
-            cells = [f"{row.value:.2f}", f"{row.other:.2f}", f"{row.difference:+.2f}"]
-            cells += [_format_ends(row.low, row.high, "+.2f"), row.word or "", most]
+            sides = f"{row.value:.2f}", f"{row.other:.2f}", f"{row.difference:+.2f}"
+            ends = _format_ends(row.low, row.high, "{:+.2f}".format)
+            made.append((name, *sides, ends, row.word or "", most))
         else:
-            cells = [f"{row.value:.2f}", f"{100 * row.value / total:.1f} %"]
-            cells += [_format_ends(row.low, row.high, ".2f"), most]
-        made.append(_Row(name_wait(row.name), cells))
-    note = (
-        "Sessions that work on a statement, on average. Who waits for the client's next statement"
-        " is left out."
-    )
-    return render(_TABLE, heads=heads, rows=made, notes=(note,))
-
-
-def _format_ends(low: float, high: float, form: str) -> str:
-    return "" if math.isnan(low) else f"[{low:{form}}, {high:{form}}]"
+            ends = _format_ends(row.low, row.high, "{:.2f}".format)
+            made.append((name, f"{row.value:.2f}", ends, f"{100 * row.value / total:.1f} %", most))
+    if before:
+        heads = ("wait", "before", "now", "difference", "interval")
+        return RowTable(make_columns(*heads, after=("", "most of it")), made)
+    return RowTable(make_columns(*WAIT_HEADS[:-1], after=WAIT_HEADS[-1:]), made)
 
 
 def list_statement_cells(profile: ServerProfile, it: StatementTime) -> list[str]:
@@ -239,7 +250,7 @@ def list_statement_cells(profile: ServerProfile, it: StatementTime) -> list[str]
 
 
 STATEMENT_HEADS = ("query", "db", "per_second", "avg_ms", "sessions", "rows")
-WAIT_HEADS = ("wait", "sessions", "share", "most of it")
+WAIT_HEADS = ("wait", "sessions", "interval", "share", "most of it")
 #: Where statements' times come from, in words.
 SOURCES = {
     "pg_stat_statements": "Times are those that pg_stat_statements counted meanwhile.",
@@ -251,41 +262,46 @@ SOURCES = {
 PLANNED_BY = " Plans are what EXPLAIN says, without estimates; nothing was executed."
 
 
-def _render_statements(profile: ServerProfile, base: ServerProfile | None) -> Markup:
-    made = [
-        _Row(shorten_text(it.text), list_statement_cells(profile, it)) for it in profile.statements
+def _list_statements(profile: ServerProfile, letters: int = TEXT_SHOWN) -> RowTable:
+    rows: list[TableRow] = [
+        (TextSpan(shorten_text(it.text, letters)), *list_statement_cells(profile, it))
+        for it in profile.statements
     ]
-    now = render(_TABLE, heads=STATEMENT_HEADS, rows=made, notes=())
-    plans = render(
-        _PLANS,
-        statements=[it for it in profile.statements if it.plan or it.unplanned],
-        source=SOURCES[profile.statement_source] + PLANNED_BY,
-    )
-    if base is None:
-        return now + plans
-    rows = [
-        _Row(shorten_text(row.name), [row.group, *list_difference_cells(row)])
+    return RowTable(make_columns(*STATEMENT_HEADS), rows)
+
+
+def _list_plans(profile: ServerProfile) -> Iterator[Block]:
+    for it in profile.statements:
+        if it.plan or it.unplanned:
+            why: Block = Prose(f"No plan: {it.unplanned}.", "quiet")
+            yield Details(TextSpan(it.text), [Listing(it.plan) if it.plan else why])
+    yield Prose(SOURCES[profile.statement_source] + PLANNED_BY, "quiet")
+
+
+def _compare_statements(
+    profile: ServerProfile, base: ServerProfile, letters: int = TEXT_SHOWN
+) -> list[Block]:
+    rows: list[TableRow] = [
+        (TextSpan(shorten_text(row.name, letters)), row.group, *_list_difference_cells(row))
         for row in compare_statements(base, profile)
     ]
-    heads = ["time a call", "db", "before", "now", "difference", "interval", ""]
-    notes = () if rows else ("The two servers tell statements otherwise: they are not compared.",)
-    return now + render(_TABLE, heads=heads, rows=rows, notes=notes) + plans
+    if not rows:
+        return [Prose("The two servers tell statements otherwise: they are not compared.", "quiet")]
+    heads = ("query: time a call", "db", "before", "now", "difference", "interval")
+    return [RowTable(make_columns(*heads, after=("",)), rows)]
 
 
-def list_difference_cells(row: ProfileRow) -> list[str]:
+def _list_difference_cells(row: ProfileRow) -> list[str]:
     """A statement's time a call on both sides, what it changed by, and the word."""
-    both = [numbers.format_quantity(ns, "ns") for ns in (row.value, row.other or math.nan)]
+
+    def write(ns: float) -> str:
+        return numbers.format_quantity(ns, "ns")
+
     if row.word == "on one side only":
-        shown = [numbers.format_quantity(ns, "ns") if ns else "" for ns in (row.value, row.other)]
-        return [*shown, "", "", row.word]
-    ends = (
-        ""
-        if math.isnan(row.low)
-        else (
-            f"[{numbers.format_quantity(row.low, 'ns')}, {numbers.format_quantity(row.high, 'ns')}]"
-        )
-    )
-    return [*both, numbers.format_quantity(row.difference, "ns"), ends, row.word or ""]
+        return [*(write(ns) if ns else "" for ns in (row.value, row.other)), "", "", row.word]
+    sides = [write(row.value), write(math.nan if row.other is None else row.other)]
+    ends = _format_ends(row.low, row.high, write)
+    return [*sides, write(row.difference), ends, row.word or ""]
 
 
 def shorten_text(text: str, most: int = TEXT_SHOWN) -> str:
@@ -294,8 +310,7 @@ def shorten_text(text: str, most: int = TEXT_SHOWN) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-def _draw_flame(profile: ServerProfile, base: ServerProfile | None) -> Markup:
-    assets = Markup("").join(read_flame_assets())
+def _build_flame(profile: ServerProfile, base: ServerProfile | None) -> Flame:
     if base and base.cpu:
         sides = [f"at {each.began_utc}" for each in (base, profile)]
         tree = _build_compared_tree(profile, base)
@@ -312,8 +327,8 @@ def _draw_flame(profile: ServerProfile, base: ServerProfile | None) -> Markup:
         caption += f" {tree.left_out:,} small frames are left out."
     caption += " Click or Enter zooms, Escape zooms out, arrows move, / searches."
     scale_ns = tree.root.base_ns or tree.root.candidate_ns
-    words = FlameWords("CPU time in a second", "flame-of-server", caption, "a second")
-    return assets + draw_frames(tree, sides, words, scale_ns)
+    title = "CPU time in a second"
+    return Flame(tree, sides, title, "flame-of-server", caption, scale_ns, "a second")
 
 
 def _build_tree(profile: ServerProfile) -> FrameTree:

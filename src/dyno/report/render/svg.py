@@ -12,14 +12,13 @@ import gzip
 import json
 import math
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from markupsafe import Markup
 
-from dyno.report import Book
-from dyno.report.html.charts import Axis, Band, Chart, ChartPanel, Dot, Dots, Line, Note
+from dyno.report.charts import Axis, Band, Chart, ChartPanel, Dot, Dots, Line, Note
 from dyno.report.html.markup import render
 
 #: The side of the square that lines are drawn in: finer than any screen's dots.
@@ -76,21 +75,6 @@ _COLUMN = Markup(
     '<rect class="column" x="{:g}%" width="{:g}%" height="100%"><title>{}</title></rect>\n'
 )
 _NOTE = Markup('<span class="{}" style="color:{};{}">{}</span>')
-
-
-@dataclass(frozen=True)
-class ChartSection:
-    """A section of the page that is one figure; none where `charts` answers nothing."""
-
-    title: str
-    place: int
-    caption: str
-    charts: Callable[[Book], list[Chart]]
-
-    def render(self, book: Book) -> str | None:
-        """The figure of all its charts, of which the reader chooses one."""
-        found = self.charts(book)
-        return draw_figure(found, self.caption) if found else None
 
 
 def draw_figure(charts: Sequence[Chart], caption: str) -> Markup:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from dyno.report.html.charts import Axis, Chart, ChartPanel, Line, choose_colour, make_linear_axis
-from dyno.report.html.drawing import draw_figure
-from dyno.report.html.page import PageHead, PagePart, build_page
+from dyno.report.charts import Axis, Chart, ChartPanel, Line, choose_colour, make_linear_axis
+from dyno.report.document import Block, Figure, Heading
+from dyno.report.html.page import PageHead, build_page
 
 #: Steps between ticks of a time axis, in s: the least that makes few enough.
 STEPS_S = (1, 5, 10, 30, 60, 300, 900, 1800, 3600, 3 * 3600, 6 * 3600, 86400, 7 * 86400)
@@ -37,12 +37,11 @@ def build_watched_page(server: str, span: str, plots: Sequence[TimePlot]) -> str
         question="What was it doing?",
         aside=span,
     )
-    parts = [
-        PagePart(plot.title, f"plot-{at}", draw_figure([_draw_chart(plot)], _build_caption(plot)))
-        for at, plot in enumerate(plots, 1)
-        if plot.curves
-    ]
-    return build_page(front, parts)
+    blocks: list[Block] = []
+    for at, plot in enumerate((it for it in plots if it.curves), 1):
+        blocks.append(Heading(plot.title, f"plot-{at}"))
+        blocks.append(Figure([_draw_chart(plot)], _build_caption(plot)))
+    return build_page(front, blocks)
 
 
 def _build_caption(plot: TimePlot) -> str:

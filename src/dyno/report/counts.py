@@ -1,0 +1,306 @@
+"""A count as a document: the sentence, what changed, and what it cannot see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import nan
+
+from dyno.numbers import format_interval, format_percent
+from dyno.record import Comparison, Metric, VerdictName
+from dyno.record.build_facts import read_build_facts
+from dyno.record.count import (
+    CallChange,
+    CandidateCount,
+    Count,
+    CountComparison,
+    CountWord,
+    FunctionChange,
+)
+from dyno.report.document import (
+    Block,
+    Document,
+    Forest,
+    Heading,
+    Listing,
+    Prose,
+    RowTable,
+    TableCell,
+    Tone,
+    cut_table,
+    list_prose,
+    make_columns,
+)
+from dyno.report.names import NamedRow, describe_candidate, name_pair
+
+#: The shape and colour of a count's word: those of time's.
+_VERDICTS: dict[CountWord, VerdictName] = {
+    "heavier": "slower",
+    "lighter": "faster",
+    "not heavier": "not slower",
+    "inconclusive": "inconclusive",
+}
+
+#: What no count of instructions sees.
+BLIND = (
+    "A count of instructions sees no caches, no waits, no system calls and no parallelism: heavier "
+    "is not slower. It is of one user, in user mode, for this seed."
+)
+#: What a function without a symbol is called, and the share of those that is told.
+UNNAMED, UNNAMED_PERCENT = "(no symbol)", 5.0
+#: Layers and functions of a first screen, and the fewest instructions that they changed by.
+NAMED, TOLD = 5, 0.05
+#: Rows of a table of functions or calls, and of functions of a layer.
+SHOWN, FUNCTIONS = 40, 10
+#: Repetitions that lie this far apart are told of.
+SPREAD_PERCENT = 0.1
+
+
+def describe_comparison(count: Count, row: CountComparison) -> str:
+    """The verdict on one candidate; the interval is over inputs where there are several, else over
+    restarts.
+    """
+    is_exact = row.low_percent == row.high_percent
+    ends = format_interval(row.low_percent, row.high_percent, "{:+.3f}".format)
+    return (
+        f"{row.candidate} is {row.word}: {row.candidate_value:,.0f} instructions per {count.unit}, "
+        f"{row.base} {row.base_value:,.0f}: {row.change_percent:+.3f} %"
+        f"{'' if is_exact else f' {ends}'} (margin {row.margin_percent:g} %)."
+    )
+
+
+def build_count_headline(count: Count, rows: Sequence[CountComparison]) -> str:
+    """`sqlite 3.54.1 is lighter than 3.46.0: 4.3 % fewer instructions an event`, of each."""
+    return "; ".join(_describe_row(count, row) for row in rows)
+
+
+def _describe_row(count: Count, row: CountComparison) -> str:
+    who, whom = name_pair(count.candidates, row.candidate, row.base)
+    article = "an" if count.unit[0] in "aeiou" else "a"
+    size = format_percent(abs(row.change_percent))
+    change = f"{size} {'more' if row.change_percent > 0 else 'fewer'} instructions"
+    if row.word == "inconclusive":
+        told = f"Inconclusive: {who} may be heavier than {whom} or not"
+        return f"{told}; more repetitions (--repeat) or inputs (--inputs) narrow the interval"
+    return f"{who} is {row.word} than {whom}: {change} {article} {count.unit}"
+
+
+def name_count_rows(count: Count, rows: Sequence[CountComparison]) -> list[NamedRow]:
+    """Each comparison as a row of a first screen."""
+    metric = Metric(count.workload, count.phase, "", "instructions", "", "lower")
+    told = f"phase {count.phase}, per {count.unit}"
+    return [
+        NamedRow(count.workload, f"instructions, {told}", _convert_row(metric, row), row.word)
+        for row in rows
+    ]
+
+
+def _convert_row(metric: Metric, row: CountComparison) -> Comparison:
+    """A count has no blocks; what it has not is left at nothing. A lone count has no interval."""
+    is_lone = row.word == "inconclusive" and row.low_percent == row.high_percent
+    low, high = (nan, nan) if is_lone else (row.low_percent, row.high_percent)
+    return Comparison(
+        metric=metric,
+        primary=True,
+        base=row.base,
+        candidate=row.candidate,
+        base_value=row.base_value,
+        candidate_value=row.candidate_value,
+        change_percent=row.change_percent,
+        slowdown_percent=row.change_percent,
+        low_percent=low,
+        high_percent=high,
+        margin_percent=row.margin_percent,
+        blocks=0,
+        dropped=0,
+        sd_percent=0.0,
+        mde80_percent=0.0,
+        p_value=0.0,
+        verdict=_VERDICTS[row.word],
+    )
+
+
+def _describe_changes(found: Sequence[FunctionChange], what: str) -> str:
+    """Those that changed most, each with its instructions."""
+    told = [
+        f"{it.name} ({it.layer}) {it.change:+,.1f}" if it.name else f"{it.layer} {it.change:+,.1f}"
+        for it in found
+        if abs(it.change) >= TOLD
+    ]
+    more = f"; {len(told) - NAMED} more changed" if len(told) > NAMED else ""
+    return f"by {what}: {'; '.join(told[:NAMED]) or 'none changed'}{more}"
+
+
+def build_first_screen(count: Count, rows: Sequence[CountComparison]) -> Document:
+    """The headline, its rows drawn, what changed, and what it rests on."""
+    basis = [*describe_spread(count.counts), describe_builds(count), BLIND]
+    blocks: list[Block] = [Prose(f"{build_count_headline(count, rows)}.", "strong"), Prose("")]
+    blocks += [Forest(count.candidates, name_count_rows(count, rows), "restarts"), Prose("")]
+    for row in rows:
+        if len(rows) > 1:
+            blocks.append(Prose(f"on {row.candidate}", indent=2))
+        blocks.append(Prose(_describe_changes(row.layers, "layer"), indent=2))
+        blocks.append(Prose(_describe_changes(row.changes, "function"), indent=2))
+    return [*blocks, Prose(""), Prose(" ".join(filter(None, basis)), indent=2)]
+
+
+def build_count(count: Count, rows: Sequence[CountComparison]) -> Document:
+    """All of a count: the verdict, what changed, and how it was counted."""
+    columns = make_columns("candidate", "instructions", "restarts apart, %", "others beside")
+    sides = [
+        (
+            it.candidate,
+            f"{it.instructions:,.1f}",
+            f"{it.spread_percent:.4f}" if len(it.repeats) > 1 else "not known",
+            f"{sum(it.beside) / len(it.beside):,.0f}",
+        )
+        for it in count.counts
+    ]
+    blocks: list[Block] = [
+        Heading("Verdict", "verdict"),
+        Forest(count.candidates, name_count_rows(count, rows), "restarts"),
+        *(Prose(describe_comparison(count, row)) for row in rows),
+        Prose(BLIND),
+        RowTable(columns, sides, f"Instructions per {count.unit}"),
+    ]
+    for at, row in enumerate(rows, 1):
+        blocks += [
+            Heading(f"What changed: {row.base} → {row.candidate}", f"changes-{at}"),
+            *_build_changes(row, "layer", [(it.layer, "", it) for it in row.layers]),
+            *_build_changes(
+                row, "function", [(it.name, f"{it.layer} · {it.object}", it) for it in row.changes]
+            ),
+            *_build_changes(
+                row,
+                "call, with all that it calls",
+                [("\u2003" * it.depth + it.name, "", it) for it in row.tree],
+            ),
+        ]
+    return [*blocks, Heading("How it was counted", "basis"), *_build_basis(count)]
+
+
+def _build_changes(
+    row: CountComparison,
+    what: str,
+    found: Sequence[tuple[str, str, FunctionChange | CallChange]],
+) -> list[Block]:
+    """A table of what changed; an interval where the repetitions do not agree."""
+    rows = []
+    for name, detail, it in found:
+        low, high = (it.low, it.high) if isinstance(it, FunctionChange) else (None, None)
+        is_exact = low is None or high is None or high - low < 0.2
+        ends = "" if is_exact else f" {format_interval(low, high, '{:+,.0f}'.format)}"
+        tone: Tone = "bad" if it.change > 0 else "good" if it.change < 0 else ""
+        share = f"{100.0 * it.change / row.base_value:+.2f}"
+        changed = (TableCell(f"{it.change:+,.1f}{ends}", tone=tone), TableCell(share, tone=tone))
+        rows.append((TableCell(name, detail), f"{it.before:,.1f}", f"{it.after:,.1f}", *changed))
+    columns = make_columns(what, row.base, row.candidate, "change", "change, % of all")
+    return cut_table(RowTable(columns, rows), SHOWN, f"{what.partition(',')[0]}s")
+
+
+def _build_basis(count: Count) -> list[Block]:
+    options = " ".join(f"{name}={value}" for name, value in count.options.items())
+    sentences = [
+        f"{count.valgrind}'s callgrind, {count.workload}, phase {count.phase}, one user: the "
+        f"count of {count.long_operations:,} operations less that of {count.short_operations:,}, "
+        f"from the same data and seed ({count.seed}). Options: {options or 'none'}.",
+        *describe_spread(count.counts),
+        *(describe_others(count, each) for each in count.counts),
+        *(*map(describe_unnamed, count.counts), describe_builds(count)),
+        f"For KCachegrind: {', '.join(file for each in count.counts for file in each.files)}.",
+    ]
+    return [*list_prose(sentences), Listing(count.command, "to repeat")]
+
+
+def build_functions(count: Count) -> Document:
+    """Each candidate's functions by layer, the heaviest first."""
+    blocks: list[Block] = []
+    for each in count.counts:
+        rows: list[tuple[str, str]] = []
+        for layer, instructions in sorted(each.layers.items(), key=lambda it: -it[1]):
+            rows.append((layer, f"{instructions:,.1f}"))
+            own = [it for it in each.functions if it.layer == layer][:FUNCTIONS]
+            rows += [(f"  {it.name}", f"{it.instructions:,.1f}") for it in own]
+        columns = make_columns("layer and function", f"per {count.unit}")
+        blocks += [Heading(f"{each.candidate}: {each.instructions:,.1f}"), RowTable(columns, rows)]
+    return blocks
+
+
+def render_count(count: Count, rows: Sequence[CountComparison]) -> str:
+    """The page as text."""
+    from dyno.report.html.page import PageHead, build_page  # not loaded for a terminal
+
+    front = PageHead(
+        title=f"{count.name}: {', '.join(row.word for row in rows)}",
+        eyebrow="How many instructions does an operation take?",
+        heading=f"{build_count_headline(count, rows)}.",
+        question="",
+        aside=f"{count.name}, {count.created_utc}",
+        candidates=[side.name for side in count.candidates],
+        leads=True,
+        descriptions=[describe_candidate(side) for side in count.candidates],
+    )
+    return build_page(front, build_count(count, rows))
+
+
+def describe_spread(counts: Sequence[CandidateCount]) -> list[str]:
+    """How well the repetitions agree, and which functions differ where they do not."""
+    told = []
+    for each in counts:
+        if each.inputs > 1:
+            means = [sum(own) / len(own) for own in each.by_input]
+            apart = 100.0 * (max(means) - min(means)) / each.instructions
+            told.append(f"{each.candidate}: {each.inputs} inputs lie {apart:.3f} % apart.")
+        if each.inputs == len(each.repeats) > 1:
+            continue
+        if len(each.repeats) < 2:
+            told.append(
+                f"{each.candidate}: counted once, so nothing says how far it varies, and nothing "
+                "is claimed: --repeat 2 tells."
+            )
+            continue
+        line = f"{each.candidate}: {len(each.repeats)} restarts lie {each.spread_percent:.4f} % "
+        line += "apart"
+        if each.spread_percent > SPREAD_PERCENT and each.varied:
+            line += f", most in {', '.join(each.varied[:3])}"
+        told.append(f"{line}.")
+    return told
+
+
+def describe_unnamed(each: CandidateCount) -> str:
+    """How much of a stripped build has no symbol, hence no layer; empty where it is little."""
+    unnamed = sum(it.instructions for it in each.functions if it.name == UNNAMED)
+    percent = 100.0 * unnamed / each.instructions
+    if percent < UNNAMED_PERCENT:
+        return ""
+    return (
+        f"{each.candidate}: {percent:.0f} % of the instructions are in functions without a symbol "
+        "(a stripped build), whose layer is not known."
+    )
+
+
+def describe_builds(count: Count) -> str:
+    """Who compiled the sides, and how, where that differs between builds; else empty."""
+    facts = {each.name: read_build_facts(each.build) for each in count.candidates}
+    told = {name: str(each) for name, each in facts.items() if each.tells_how}
+    first = next(iter(facts.values()), None)
+    if first is None or not any(first.list_differences(each) for each in facts.values()):
+        return ""
+    built = "; ".join(f"{name} by {how}" for name, how in told.items() if how)
+    return f"The builds differ in compiler or flags, which a count sees as well: {built}."
+
+
+def describe_others(count: Count, each: CandidateCount) -> str:
+    """What of an engine was left out, per operation: its other threads, waits for the client, what
+    works by the clock; empty where there is none.
+    """
+    left = []
+    for what, values in (
+        ("other threads and processes", each.beside),
+        ("waits for its client and work by the clock", each.waiting),
+    ):
+        mean = sum(values) / len(values) if values else 0.0
+        if mean >= 0.5:
+            left.append(f"{what}: {mean:,.0f}")
+    if not left:
+        return ""
+    return f"{each.candidate}, not counted, per {count.unit}: {', '.join(left)}."
