@@ -174,8 +174,9 @@ PACKAGES = {
         " compare/run_folder compare/play",
     ),
     "report": _package(
-        "`sections/` one file each; `html/` the page, `text/` the terminal, `export.py` the files;"
-        " `document.py` a page as data, `render/` draws it",
+        "documents as data (`document.py`), each written once: `sections/` of a comparison, a file"
+        " for each other kind of page; `render/` draws them in HTML, on a terminal, in Markdown;"
+        " `html/` the frame of a page",
         "record judge/stats judge/settings judge/analysis",
     ),
     "compat/sysbench": _package(
