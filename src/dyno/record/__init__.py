@@ -7,6 +7,7 @@ installed. `SCHEMA` is the version of these files; older ones are still read, ne
 
 from dyno.record.calibration import Calibration, Score
 from dyno.record.cause import (
+    OF_VALUES,
     Cause,
     CounterDifference,
     InstructionChange,
@@ -114,6 +115,7 @@ __all__ = [
     "IDLE_PERCENT",
     "KINDS_OF_OURS",
     "LESS_GRAVE",
+    "OF_VALUES",
     "RUN_KINDS",
     "SCHEMA",
     "SWEPT",

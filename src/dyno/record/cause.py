@@ -13,6 +13,10 @@ from dyno.record.waits import WaitKind
 PlanChangeKind = Literal["between", "during", "both", "varies"]
 
 
+#: Behind a statement in the names of its plans: it is that of another execution, with other values.
+OF_VALUES = "(values {})"
+
+
 @dataclass(frozen=True)
 class PlanChange:
     """A statement that a candidate executes by another plan than the base.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dyno.workloads.replay.layout import lay_out
-from dyno.workloads.replay.order import END, OrderedLog, read_order
+from dyno.workloads.replay.order import END, OrderedLog, list_executions, read_order
 from dyno.workloads.replay.sessions import Bounds
 
 LINE = "2026-01-01 10:00:0{} UTC [{}] app@shop LOG:  {}"
@@ -62,3 +62,14 @@ def test_values_stand_beside_their_statement(tmp_path: Path) -> None:
     assert log is not None
     (found,) = log.list_statements()
     assert found.values == ("4", None)
+
+
+def test_five_different_executions_of_a_class_are_spread_over_its_log(tmp_path: Path) -> None:
+    sent = [
+        (at % 10, 8, f"statement: SELECT name FROM item WHERE id = {at // 2}") for at in range(40)
+    ]
+    log = lay(tmp_path, *sent)
+    assert log is not None
+    ((name, texts),) = list_executions(log).items()
+    assert name == "SELECT name FROM item WHERE id = ?"
+    assert [it.rpartition(" ")[2] for it in texts] == ["0", "4", "9", "14", "19"]

@@ -28,9 +28,14 @@ from dyno.compare.play.evidence import (
     measure_storage_condition,
     read_ledger,
 )
-from dyno.compare.play.job import TrialJob, TrialNotes
+from dyno.compare.play.job import AskedLog, TrialJob, TrialNotes
 from dyno.compare.play.phases import PhaseLoop
-from dyno.compare.play.plans import note_texts, read_plans, read_plans_before
+from dyno.compare.play.plans import (
+    note_texts,
+    read_plans,
+    read_plans_before,
+    read_plans_of_values,
+)
 from dyno.compare.play.watch import Watch
 from dyno.driver.plan import Excerpt, Plan, Script
 from dyno.engines import Server, StartConditions
@@ -129,6 +134,8 @@ class EngineSession:
         found = read_plans(plan, self.job, (), ())
         self.notes.plans, self.notes.unexplained = found.plans, found.unexplained
         self.notes.generic_plans = found.generic
+        if isinstance(self.job.asked, AskedLog):
+            self.notes.plans |= read_plans_of_values(plan, self.job, self.job.asked.replies.log)
 
     @contextmanager
     def hold_tables(self, server: Server) -> Iterator[None]:

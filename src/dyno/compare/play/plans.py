@@ -20,8 +20,9 @@ from dyno.driver import StatementExample
 from dyno.driver.plan import Plan
 from dyno.engines import Ask, Explains, ExplainsGeneric
 from dyno.errors import DynoError
-from dyno.record import PhaseRecord, StatementKind, StatementTally
+from dyno.record import OF_VALUES, PhaseRecord, StatementKind, StatementTally
 from dyno.workloads.replay.logs import PREPARED
+from dyno.workloads.replay.order import OrderedLog, list_executions
 
 #: Statements that are explained: those sent most often.
 EXPLAINED_MOST = 100
@@ -96,6 +97,22 @@ def read_plans(
     sources = {text: sql for text, sql in sources.items() if sql} | only_prepared
     generic = _ask_generic(plan, job, sources)
     return ReadPlans(found.plans, unexplained | found.unexplained, generic)
+
+
+def read_plans_of_values(plan: Plan, job: TrialJob, log: OrderedLog) -> dict[str, str]:
+    """The plans of further executions of each statement that the script names, by its name and a
+    number; none of those that the engine refuses.
+    """
+    if not isinstance(job.engine, Explains):
+        return {}
+    named = {each.name: each.sql for each in job.tools.describe(plan).plans}
+    wanted = {
+        f"{name} {OF_VALUES.format(number)}": sql
+        for name, texts in list_executions(log).items()
+        if name in named and not named[name].startswith(PREPARED)
+        for number, sql in enumerate((it for it in texts if it != named[name]), 2)
+    }
+    return _ask_each(plan, job, wanted).plans
 
 
 def note_texts(

@@ -25,12 +25,13 @@ _ARROW = "->"
 class ComparedPlans:
     """What came of a candidate's plans beside the base's: the `changes`, those of the statements
     sent most often first within their kind, how many `statements` were compared, and how many were
-    not, by reason.
+    not, by reason; `names` are those of the plans that were compared.
     """
 
     changes: tuple[PlanChange, ...] = ()
     statements: int = 0
     unexplained: dict[str, int] = field(default_factory=dict)
+    names: frozenset[str] = frozenset()
 
 
 #: Those that say most come first.
@@ -44,7 +45,7 @@ def compare_plans(view: RunView, candidate: str) -> ComparedPlans:
     if engines[candidate] != engines[base]:
         return ComparedPlans()
     changes: list[PlanChange] = []
-    statements, unexplained = 0, Counter[str]()
+    statements, unexplained, names = 0, Counter[str](), set[str]()
     good = [trial for trial in view.played_trials if trial.status == "ok"]
     for workload in view.run.workloads:
         trials = [trial for trial in good if trial.workload == workload.name]
@@ -55,14 +56,15 @@ def compare_plans(view: RunView, candidate: str) -> ComparedPlans:
             name for name in _sort_by_frequency(ours) if name in own.ends and name in theirs.ends
         ]
         generic = [{n for it in each for n in it.generic_plans} for each in (ours, bases)]
-        statements += len({*shared} | set.intersection(*generic))
+        compared = {*shared} | set.intersection(*generic)
+        statements, names = statements + len(compared), names | compared
         found = [*_find_changes(workload.name, candidate, shared, theirs, own)]
         changes += found
         changes += _find_generic_changes(workload.name, candidate, (ours, bases), found)
         reasons = {name: why for trial in ours for name, why in trial.unexplained.items()}
         unexplained.update(why for name, why in reasons.items() if name not in own.ends)
     in_order = sorted(changes, key=lambda change: _ORDER.index(change.kind))
-    return ComparedPlans(tuple(in_order), statements, dict(unexplained))
+    return ComparedPlans(tuple(in_order), statements, dict(unexplained), frozenset(names))
 
 
 def _find_generic_changes(

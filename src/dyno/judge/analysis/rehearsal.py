@@ -22,6 +22,7 @@ from dyno.numbers import format_signed_percent
 from dyno.record import (
     KINDS_OF_OURS,
     LESS_GRAVE,
+    OF_VALUES,
     Candidate,
     ClassTime,
     ClassVerdict,
@@ -71,7 +72,8 @@ def judge_rehearsal(view: RunView) -> Rehearsal:
         code = 1 if died or _list_failing(named) else 2
         return replace(named, sentence=sentence, failure=why, exit_code=code)
     found = compare_plans(_find_explained(view), own.name)
-    changed = {it.statement: it for it in found.changes if it.kind == "between"}
+    values = Counter(_strip_values(name) for name in found.names)
+    changed = _group_changes(found.changes, values)
     sent = [it for it in trial.contents.statements if it.kind not in KINDS_OF_OURS]
     calls = Counter[str]()
     for it in sent:
@@ -85,7 +87,7 @@ def judge_rehearsal(view: RunView) -> Rehearsal:
             judge_class(
                 it,
                 run.design,
-                changed.get(it.name) or changed.get(f"{it.name} {GENERIC}"),
+                changed.get(it.name),
                 own_times.get(it.name),
             )
             for it in sent
@@ -97,10 +99,32 @@ def judge_rehearsal(view: RunView) -> Rehearsal:
         ),
         others=times.get(OTHERS),
         blocks=min(view.valid_blocks.values(), default=0),
-        plans=found.statements,
+        plans=len(values),
     )
     named = replace(named, exit_code=_choose_exit(named, run))
     return replace(named, sentence=describe_rehearsal(named, run))
+
+
+#: What stands behind a class in the name of a plan.
+_BEHIND = re.compile(rf" (?:{re.escape(GENERIC)}|{re.escape(OF_VALUES.format(0))[:-3]}\d+\))$")
+
+
+def _strip_values(name: str) -> str:
+    return _BEHIND.sub("", name)
+
+
+def _group_changes(
+    changes: Sequence[PlanChange], values: Mapping[str, int]
+) -> dict[str, tuple[PlanChange, str]]:
+    """By class the change that is told, and for how many of its values it holds, if not for all."""
+    found = dict[str, list[PlanChange]]()
+    for it in changes:
+        if it.kind == "between":
+            found.setdefault(_strip_values(it.statement), []).append(it)
+    return {
+        name: (own[0], f" for {len(own)} of {values[name]} values" * (len(own) < values[name]))
+        for name, own in found.items()
+    }
 
 
 def shorten_side(side: Candidate, other: Candidate) -> str:
@@ -160,13 +184,14 @@ def _make_time(row: Comparison, calls: int, whole_ns: float) -> ClassTime:
 def judge_class(
     it: ComparedStatement,
     design: Design,
-    plan: PlanChange | None = None,
+    changed: tuple[PlanChange, str] | None = None,
     time: ClassTime | None = None,
 ) -> ClassVerdict:
-    """The gravest word that holds of a class, and why."""
+    """The gravest word that holds of a class, and why; a changed plan with the values it is for."""
     word, why = _judge_answers(it, design.accepted)
+    plan, of = changed or (None, "")
     if word in ("same", "accepted", "not compared") and plan:
-        word, why = "plan changed", f"{plan.step}, not {plan.base_step}"
+        word, why = "plan changed", f"{plan.step}, not {plan.base_step}{of}"
     if word in ("same", "accepted") and time and time.word in ("slower", "faster"):
         word, why = time.word, ""
     found = ClassVerdict(word, why, it, plan, time)

@@ -10,19 +10,24 @@ from __future__ import annotations
 import heapq
 import json
 from array import array
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from dyno.workloads.replay.different import OTHERS
 from dyno.workloads.replay.events import EVENT, LENGTH, encode, encode_values
 from dyno.workloads.replay.logs import PREPARED, UnplayedStatement
+from dyno.workloads.replay.parameters import insert_values
 from dyno.workloads.replay.sessions import LogSession, Selection
 from dyno.workloads.replay.spool import SpoolRecord
 from dyno.workloads.replay.statements import Statement
 
 EVENTS, NUMBERS, CLASSES = "order.events", "order.numbers", "order.json"
+#: Executions of a class that are planned, of how many different ones, and letters of such a one.
+VALUES, LOOKED_AT, LETTERS = 5, 100, 4000
 #: In the place of a statement: its session has ended (crates/driver/src/commands/lockstep.rs).
 END = b"/* the session ends */"
 
@@ -84,6 +89,24 @@ class OrderedLog:
                 values = tuple(_read_value(events) for _ in range(marked))
                 pair = array("i", numbers.read(2 * array("i").itemsize))
                 yield OrderedStatement(session, text.decode(errors="replace"), values, *pair)
+
+
+@lru_cache(maxsize=1)
+def list_executions(log: OrderedLog) -> dict[str, list[str]]:
+    """Up to `VALUES` different executions of each class with a name, spread over the log."""
+    found = defaultdict[str, dict[str, None]](dict)
+    for it in log.list_statements():
+        known = found[log.classes[it.number].name]
+        if len(known) < LOOKED_AT and len(it.sql) <= LETTERS:
+            known[insert_values(it.sql.rstrip("; \n"), it.values)] = None
+    found.pop("", None)
+    return {name: _choose_spread([*texts]) for name, texts in found.items()}
+
+
+def _choose_spread(texts: list[str]) -> list[str]:
+    if len(texts) <= VALUES:
+        return texts
+    return [texts[at * (len(texts) - 1) // (VALUES - 1)] for at in range(VALUES)]
 
 
 def _read_value(events: IO[bytes]) -> str | None:
