@@ -221,6 +221,9 @@ READERS = {
     "engines/postgres/in_place": ("compare", "play"),
     "disk": ("disk",),
     "servers/explain": ("explain",),
+    # a rehearsal reads what a server has counted
+    "servers/profile/mysql": ("rehearse",),
+    "servers/profile/postgres": ("rehearse",),
     "servers/profile": ("profile",),
     "servers/watch": ("watch",),
     "servers/kit": ("kit install",),

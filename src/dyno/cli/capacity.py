@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import judged_run, options
+from dyno.cli.exits import write_json_file
 from dyno.cli.options import DURATION, ENGINE, PERCENT, add_option
 from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
@@ -198,10 +198,8 @@ def choose_exit_code(result: CapacityResult) -> int:
 
 def write_result(result: CapacityResult, file: Path) -> None:
     """`--json`: the answer (`record/capacity.py`, `CapacityResult`)."""
-    from dyno.report.html.page import write_user_file
-
     data = asdict(result)
     for row in data["comparisons"]:
         for key in ("change_percent", "low_percent", "high_percent"):
             row[key] = keep_finite(row[key])
-    write_user_file(file, json.dumps(data, indent=1) + "\n")
+    write_json_file(file, data)

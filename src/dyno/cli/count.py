@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import judged_run, options
+from dyno.cli.exits import write_json_file
 from dyno.cli.options import ENGINE, PERCENT, add_option
 from dyno.cli.runs import find_runs_home
 from dyno.cli.workload_words import SQL, choose_workload, prepare_experiment
@@ -129,11 +129,10 @@ def write_result(count: Count, rows: Sequence[CountComparison], file: Path) -> N
     """
     from dyno.judge.counts import judge_overall
     from dyno.report.counts import describe_comparison
-    from dyno.report.html.page import write_user_file
 
     told = {
         "overall": judge_overall(rows),
         "sentence": " ".join(describe_comparison(count, row) for row in rows),
         "comparisons": [asdict(row) for row in rows],
     }
-    write_user_file(file, json.dumps(told, indent=1) + "\n")
+    write_json_file(file, told)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import judged_run, options
+from dyno.cli.exits import write_json_file
 from dyno.cli.options import DURATION, PERCENT, RUN, SIZE, add_option
 from dyno.cli.runs import find_run, find_runs_home
 from dyno.cli.terminal import screen
@@ -189,7 +189,6 @@ def write_verdict(run: DiskRun, verdict: DiskVerdict, file: Path) -> None:
     each side (`report/text/disks.py`, `JobSummary`; latencies in ns).
     """
     from dyno.report.disks import summarize_jobs
-    from dyno.report.html.page import write_user_file
 
     told = asdict(verdict) | {"jobs": [asdict(each) for each in summarize_jobs(run)]}
-    write_user_file(file, json.dumps(told, indent=1) + "\n")
+    write_json_file(file, told)

@@ -7,18 +7,21 @@ import json
 import os
 import re
 import resource
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
 import click
 
+from dyno import subprocesses
 from dyno.cli.terminal import screen
 from dyno.cli.unknown_options import explain_option
 from dyno.errors import (
@@ -270,7 +273,6 @@ def write_failure(file: Path) -> Iterator[None]:
         raise
     except (Exception, KeyboardInterrupt) as error:
         from dyno.report.export import to_json_failure
-        from dyno.report.html.page import write_user_file
 
         if isinstance(error, KeyboardInterrupt):
             code, fault = INTERRUPTED_EXIT, DynoError("interrupted", hint=" ".join(error.args))
@@ -279,8 +281,35 @@ def write_failure(file: Path) -> Iterator[None]:
             code = USAGE_EXIT if isinstance(fault, TrialFailed) else fault.exit_code
         told = to_json_failure(_mask_words(fault.sentence), _mask_words(fault.hint), code)
         with suppress(OSError):  # the command's own error is the one to be told
-            write_user_file(file, json.dumps(told, indent=1) + "\n")
+            write_json_file(file, told)
         raise
+
+
+def write_json_file(file: Path, told: object) -> None:
+    """Writes what a command's `--json` tells, whole or not at all."""
+    from dyno.report.html.page import write_user_file
+
+    write_user_file(file, json.dumps(told, indent=1) + "\n")
+
+
+@contextmanager
+def end_by_signals(stop: threading.Event, begin: Callable[[], object] = bool) -> Iterator[None]:
+    """The first SIGINT or SIGTERM sets `stop` and calls `begin`; another one ends everything."""
+
+    def end(number: int, _: FrameType | None) -> None:
+        del number
+        if stop.is_set():
+            subprocesses.interrupt()
+            raise KeyboardInterrupt
+        stop.set()
+        begin()
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def print_error(error: DynoError) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dyno.cli.exits import write_json_file
 from dyno.cli.options import DURATION, OutputFile, add_option
 from dyno.errors import UsageError
 
@@ -79,7 +80,6 @@ def command(dsn: str, sql: str, against: str | None, json_file: Path | None, **w
     from dyno.answers import Sameness
     from dyno.cli.terminal.explanation import print_comparison, print_explanation
     from dyno.engines import PathRequest
-    from dyno.report.html.page import write_user_file
     from dyno.servers.explain.explain import (
         ExplainOptions,
         PathPlayer,
@@ -98,7 +98,7 @@ def command(dsn: str, sql: str, against: str | None, json_file: Path | None, **w
         players = [PathPlayer(path, driver.ask, sql, options) for path in paths]
         found = explain_all(players, options)
     if json_file:
-        write_user_file(json_file, json.dumps(asdict(found[0]), indent=1) + "\n")
+        write_json_file(json_file, asdict(found[0]))
     found += [earlier] if earlier else []
     if len(found) == 1:
         print_explanation(found[0])

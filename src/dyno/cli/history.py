@@ -10,12 +10,11 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import click
@@ -144,17 +143,6 @@ def print_left_out(history: History) -> None:
         screen.print_line(f"left out: and {len(history.left_out) - NAMED} more")
 
 
-@dataclass(frozen=True)
-class HistoryOptions:
-    """What the user asked for beside the history itself."""
-
-    json_file: Path | None
-    html_file: Path | None
-    gate: bool
-    strict: bool
-    since: datetime | None
-
-
 @click.command("history")
 @click.argument("folders", nargs=-1, metavar="[FOLDER]...")
 @add_option(
@@ -183,7 +171,7 @@ class HistoryOptions:
     click.DateTime(["%Y-%m-%d"]),
 )
 @add_option("--reindex", "Read every record again, and make the index of FOLDER anew.")
-def command(folders: tuple[str, ...], alpha: float, reindex: bool, **words: object) -> int:
+def command(folders: tuple[str, ...], alpha: float, reindex: bool, **words: Any) -> int:
     """Flag changes over the runs in FOLDERs, for a fresh comparison to confirm.
 
     Runs with equal workload, settings, controls, driver and host (or its group) make a series for
@@ -205,18 +193,28 @@ def command(folders: tuple[str, ...], alpha: float, reindex: bool, **words: obje
     from dyno.compare.history.history import build_history
     from dyno.compare.history.remote_home import open_home
     from dyno.compare.history.store import read_home
+    from dyno.report.html.page import write_user_file
 
-    asked = check_asked(HistoryOptions(**words))  # type: ignore[arg-type]
+    is_gate = words["gate"] or words["strict"]
+    if words["since"] and not is_gate:
+        raise UsageError("--since needs --gate or --strict", hint="add --gate")
+    files = [file.resolve() for file in (words["json_file"], words["html_file"]) if file]
+    if len(set(files)) < len(files):
+        message = f"--json and --html both name {words['json_file']}"
+        raise UsageError(message, hint="name two files")
     homes = [open_home(word) for word in folders or (str(find_runs_home()),)]
     with hold_collector():
         read = [read_home(home, print_note, anew=reindex) for home in homes]
         found = build_history(read, alpha, print_note)
-    is_gate = asked.gate or asked.strict
-    if not found.tested and (is_gate or not (asked.html_file or asked.json_file)):
+    if not found.tested and (is_gate or not files):
         raise build_no_series_error(found)
     print_history(found)
-    write_files(found, asked)
-    return choose_exit_code(found, asked.since, strict=asked.strict) if is_gate else 0
+    if words["json_file"]:
+        text = json.dumps(encode_with_former_keys(found), indent=1, allow_nan=False)
+        write_user_file(words["json_file"], f"{text}\n")
+    if words["html_file"]:
+        write_page(found, words["html_file"])
+    return choose_exit_code(found, words["since"], strict=words["strict"]) if is_gate else 0
 
 
 @contextmanager
@@ -234,15 +232,6 @@ def print_note(sentence: str) -> None:
     screen.print_line(f"note: {sentence}", err=True)
 
 
-def check_asked(chosen: HistoryOptions) -> HistoryOptions:
-    if chosen.since and not (chosen.gate or chosen.strict):
-        raise UsageError("--since needs --gate or --strict", hint="add --gate")
-    files = [file.resolve() for file in (chosen.json_file, chosen.html_file) if file]
-    if len(set(files)) < len(files):
-        raise UsageError(f"--json and --html both name {chosen.json_file}", hint="name two files")
-    return chosen
-
-
 def build_no_series_error(history: History) -> UsageError:
     from dyno.report.words import format_count
 
@@ -258,21 +247,14 @@ def build_no_series_error(history: History) -> UsageError:
     )
 
 
-def write_files(history: History, chosen: HistoryOptions) -> None:
-    if not (chosen.json_file or chosen.html_file):
-        return
-    from dyno.report.html import page
+def write_page(history: History, file: Path) -> None:
+    from dyno.report import history as history_page
+    from dyno.report.html.page import write_user_file
 
-    if chosen.json_file:
-        text = json.dumps(encode_with_former_keys(history), indent=1, allow_nan=False)
-        page.write_user_file(chosen.json_file, text + "\n")
-    if chosen.html_file:
-        from dyno.report import history as history_page
-
-        links = history_page.ReportLinks(partial(find_report, chosen.html_file.resolve().parent))
-        page.write_user_file(chosen.html_file, history_page.build_history_page(history, links))
-        screen.print_gap()
-        screen.print_line(f"page: {chosen.html_file}")
+    links = history_page.ReportLinks(partial(find_report, file.resolve().parent))
+    write_user_file(file, history_page.build_history_page(history, links))
+    screen.print_gap()
+    screen.print_line(f"page: {file}")
 
 
 def find_report(folder: Path, run: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -10,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dyno.cli.exits import write_json_file
 from dyno.cli.options import FormatFile
 from dyno.cli.runs import find_runs_home, shorten_name
 from dyno.cli.terminal import screen
@@ -202,9 +202,10 @@ def write_verdict(folder: RunFolder, asked: RunOptions) -> Verdict:
 
 def _write_files(book: Book, asked: RunOptions) -> None:
     from dyno.report import formats
+    from dyno.report.export import to_json_result
 
     if asked.json_file:
-        write_result(book.verdict, asked.json_file)
+        write_json_file(asked.json_file, to_json_result(book.verdict))
     for wanted in asked.formats:
         text = formats.write_format(wanted.name, book, asked.strict, wanted.file)
         if text:
@@ -240,11 +241,3 @@ def derive_files(folder: RunFolder) -> Book:
     export.write_csv(book)
     page.write_page(book)
     return book
-
-
-def write_result(verdict: Verdict, file: Path) -> None:
-    """`--json`: the verdict, and a row per comparison."""
-    from dyno.report.export import to_json_result
-    from dyno.report.html.page import write_user_file
-
-    write_user_file(file, json.dumps(to_json_result(verdict), indent=1) + "\n")

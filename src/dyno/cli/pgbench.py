@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dyno.cli.shim import split_comparison
+from dyno.cli.shim import play_comparison, split_comparison
 from dyno.cli.terminal import screen
 from dyno.cli.unknown_options import explain_pgbench_word
 from dyno.errors import DynoError, UsageError
@@ -46,7 +46,7 @@ def command(words: tuple[str, ...]) -> int:
     dyno pgbench --compare BASE CANDIDATE -S -c 4 -T 5
     """
     if "--compare" in words:
-        return play_comparison(words)
+        return compare_line(words)
     try:
         return obey(words)
     except DynoError as error:
@@ -131,9 +131,8 @@ def finish(settings: PgbenchSettings, played: PlayedRun, lines: Iterable[str]) -
     return ABORTED_EXIT if was_aborted else 0
 
 
-def play_comparison(words: Sequence[str]) -> int:
+def compare_line(words: Sequence[str]) -> int:
     """The same line as `dyno compare` of two builds."""
-    from dyno.cli import compare as comparison
     from dyno.compat.pgbench.words import read_words
 
     others, builds, own = split_comparison([word for word in words if word != ALLOW_SHELL])
@@ -149,13 +148,7 @@ def play_comparison(words: Sequence[str]) -> int:
     script, options = read_script_options(settings)
     if ALLOW_SHELL in words:
         options["allow_shell"] = "on"
-    said = [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
-    code: int = comparison.command.main(
-        [*builds, "--workload", script, *said, *own],
-        prog_name="dyno compare",
-        standalone_mode=False,
-    )
-    return code
+    return play_comparison(builds, script, options, own)
 
 
 def read_script_options(settings: PgbenchSettings) -> tuple[str, dict[str, str]]:

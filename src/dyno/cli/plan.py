@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from dyno.cli.exits import write_json_file
 from dyno.cli.options import DURATION, EXPERIMENT, PERCENT, RUN, OutputFile, add_option
 from dyno.cli.runs import find_run, find_runs_home, list_run_names
 from dyno.cli.terminal import screen
@@ -64,9 +64,7 @@ def command(
     else:
         plan = planner.plan_for(planner.run.design.analyses[-1])
     if json_file:
-        from dyno.report.html.page import write_user_file
-
-        write_user_file(json_file, json.dumps(asdict(plan), indent=1) + "\n")
+        write_json_file(json_file, asdict(plan))
     print_plan(played_by, plan, planner.run.design.analyses)
 
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dyno import subprocesses
+from dyno.cli.exits import end_by_signals
 from dyno.cli.options import DURATION, OutputFile, add_option
 from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
@@ -110,29 +105,10 @@ def _take(target: str, words: dict[str, Any], base: ServerProfile | None) -> Ser
             err=True,
         )
         # while functions are named, too: what was sampled is kept
-        with _end_by_signals(collector.stop):
+        with end_by_signals(collector.stop):
             with ProfileScreen(words["watch"]) as shown:
                 collector.run(shown.look)
             return collector.build()
-
-
-@contextmanager
-def _end_by_signals(stop: threading.Event) -> Iterator[None]:
-    """The first SIGINT or SIGTERM ends the profile and keeps it; another one ends everything."""
-
-    def end(number: int, _: FrameType | None) -> None:
-        del number
-        if stop.is_set():
-            subprocesses.interrupt()
-            raise KeyboardInterrupt
-        stop.set()
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _choose_file() -> Path:
@@ -175,16 +151,11 @@ def _write(
 
 def _write_export(profile: ServerProfile, output: Path, other: str) -> Path:
     from dyno import private_files
-    from dyno.report.profiles import collapsed, collect_server_profile, firefox, pprof
+    from dyno.report.profiles import collect_server_profile, find_encoder
 
     if profile.cpu is None:
         raise UsageError("there are no samples of CPU time to write", hint="see what is missing")
-    encoders = {
-        "firefox": (firefox.encode, firefox.SUFFIX),
-        "collapsed": (collapsed.encode, collapsed.SUFFIX),
-        "pprof": (pprof.encode, pprof.SUFFIX),
-    }
-    encode, suffix = encoders[other]
+    encode, suffix = find_encoder(other)
     file = output.with_suffix(suffix)
     private_files.write_bytes_whole(
         file, encode(collect_server_profile(profile.name, profile.cpu.profile))

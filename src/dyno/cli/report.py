@@ -106,14 +106,9 @@ def report_disks(folder: Path, asked: RunOptions) -> int:
 
 def _write_profiles(folder: RunFolder, verdict: Verdict, profile_format: str) -> None:
     from dyno.report import Book
-    from dyno.report.profiles import collapsed, firefox, pprof, write_profiles
+    from dyno.report.profiles import find_encoder, write_profiles
 
-    encoders = {
-        "firefox": (firefox.encode, firefox.SUFFIX),
-        "collapsed": (collapsed.encode, collapsed.SUFFIX),
-        "pprof": (pprof.encode, pprof.SUFFIX),
-    }
     run, trials, profiles = folder.read_run(), folder.read_trials(), folder.read_profiles()
     book = Book(folder.path, run, trials, verdict, profiles)
-    for path in write_profiles(book, encoders[profile_format]):
+    for path in write_profiles(book, find_encoder(profile_format)):
         screen.print_line(f"profile: {path}")

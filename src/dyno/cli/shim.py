@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -78,3 +78,15 @@ def split_comparison(words: Sequence[str]) -> tuple[list[str], tuple[str, ...], 
                 raise UsageError(f"{name} needs a value", hint="`dyno compare --help` shows it")
             own.append(value)
     return line, builds, own
+
+
+def play_comparison(
+    builds: Sequence[str], script: str, options: Mapping[str, str], own: Sequence[str]
+) -> int:
+    """`dyno compare` of two builds under a script with these options, and its own options."""
+    from dyno.cli import compare
+
+    said = [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
+    words = [*builds, "--workload", script, *said, *own]
+    code: int = compare.command.main(words, prog_name="dyno compare", standalone_mode=False)
+    return code

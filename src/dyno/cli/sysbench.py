@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 import dyno
-from dyno.cli.shim import split_comparison
+from dyno.cli.shim import play_comparison, split_comparison
 from dyno.cli.terminal import screen
 from dyno.errors import DynoError, UsageError
 
@@ -119,7 +119,6 @@ def play_script(words: Words) -> int:
 
 def compare_builds(words: Words, builds: Sequence[str], own: Sequence[str]) -> int:
     """The line as `dyno compare` of two builds, with the comparison's own options."""
-    from dyno.cli import compare as comparison
     from dyno.compat.sysbench.play import find_script, split_options
 
     if words.command != "run":
@@ -131,10 +130,4 @@ def compare_builds(words: Words, builds: Sequence[str], own: Sequence[str]) -> i
     options, unused = split_options(words)
     for name in unused:
         screen.print_line(f"--{name} is ignored: a comparison starts each build itself", err=True)
-    said = [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
-    code: int = comparison.command.main(
-        [*builds, "--workload", script, *said, *own],
-        prog_name="dyno compare",
-        standalone_mode=False,
-    )
-    return code
+    return play_comparison(builds, script, options, own)

@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dyno import subprocesses
+from dyno.cli.exits import end_by_signals
 from dyno.cli.judged_run import print_progress
 from dyno.cli.options import (
     DURATION,
@@ -144,36 +142,17 @@ def _record(dsn: str, into: Path, for_s: float | None, **words: Any) -> None:
             except UsageError as nothing:  # all of it is damaged
                 _print_note(f"{nothing.message}; counters start again from zero")
         screen.print_line(f"recording {watched.version} at {watched.name} into {into}/")
-        with _end_by_signals(stop, ask.abandon):
-            taken = recorder.run()
+        late = threading.Timer(LAST_ANSWER_S, ask.abandon)
+        try:
+            with end_by_signals(stop, late.start):
+                taken = recorder.run()
+        finally:
+            late.cancel()
     if not taken:
         raise KeyboardInterrupt
     screen.print_line(
         f"{taken} samples, {screen.format_bytes(store.measure_size_bytes(into))} in {into}/"
     )
-
-
-@contextmanager
-def _end_by_signals(stop: threading.Event, abandon: Callable[[], None]) -> Iterator[None]:
-    """The first SIGINT or SIGTERM sets `stop`, and has the server's answer waited for no longer
-    than a moment; another one ends everything at once.
-    """
-    late = threading.Timer(LAST_ANSWER_S, abandon)
-
-    def end(number: int, _: FrameType | None) -> None:
-        if stop.is_set():
-            subprocesses.interrupt()
-            raise KeyboardInterrupt
-        stop.set()
-        late.start()
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        late.cancel()
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager

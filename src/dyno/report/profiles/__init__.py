@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
@@ -47,6 +48,12 @@ class CandidateProfile:
 
 #: A format's encoder, and how its files' names end.
 Encoder = tuple[Callable[[CandidateProfile], bytes], str]
+
+
+def find_encoder(name: str) -> Encoder:
+    """That of a format, which is a module of this package: firefox, collapsed, pprof."""
+    module = import_module(f"{__name__}.{name}")
+    return module.encode, module.SUFFIX
 
 
 def write_profiles(book: Book, encoder: Encoder) -> list[Path]:
