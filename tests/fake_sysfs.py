@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dyno.host.controls import _journal_entry, _knob, io_scheduler
+from dyno.host.controls import _journal, _knob, io_scheduler
 from dyno.host.controls.governor import POLICIES
 from dyno.host.controls.numa import NODES
 from dyno.host.controls.swap import SWAPPINESS, SWAPS
@@ -83,4 +83,4 @@ def watch_writes(
 
 def environment(tree: Path, journal: Path) -> dict[str, str]:
     """What has a process use the tree, and keep its journal beside it."""
-    return {_knob.ROOT: str(tree), _journal_entry.CHOSEN: str(journal)}
+    return {_knob.ROOT: str(tree), _journal.CHOSEN: str(journal)}

@@ -25,7 +25,7 @@ from dyno.builds.source.diagnosis import (
     read_entries,
 )
 from dyno.builds.source.work import BuildFailed
-from dyno.engines._server.log import diagnose_failure
+from dyno.engines._server.libraries import diagnose_failure
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 

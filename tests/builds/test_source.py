@@ -25,7 +25,7 @@ from source_trees import (
 from stub_programs import SAID, Stub
 
 from dyno.builds import cache
-from dyno.builds.source import names
+from dyno.builds.source import build
 from dyno.builds.source.recipe import BuildRecipe
 from dyno.builds.source.work import drop_torn
 from dyno.errors import HostError, UsageError
@@ -323,23 +323,23 @@ def test_a_name_means_its_build_until_that_is_removed(
 ) -> None:
     made = built(tree, recipes)
     with pytest.raises(UsageError) as unnamed:
-        names.find_named("small", "mine")
+        build.find_named("small", "mine")
     assert "`dyno engines build small PLACE --name mine`" in unnamed.value.hint
-    names.name_build("small", "mine", names.Named(made.prefix.name, str(tree)))
-    assert names.find_named("small", "mine") == made.prefix
-    assert names.list_names("small") == ["mine"]
+    build.name_build("small", "mine", build.Named(made.prefix.name, str(tree)))
+    assert build.find_named("small", "mine") == made.prefix
+    assert build.list_names("small") == ["mine"]
     with pytest.raises(UsageError, match="unknown small build from source 'mein'") as refused:
-        names.find_named("small", "mein")
+        build.find_named("small", "mein")
     assert "did you mean mine" in refused.value.hint
     with pytest.raises(UsageError) as bare, contextlib.chdir(tree.parent):
-        names.find_named("small", tree.name)
+        build.find_named("small", tree.name)
     assert bare.value.hint == f"a folder is named by its path: small@source:./{tree.name}"
     cache.remove(cache.find_entries("built")[0])
     with pytest.raises(HostError, match="is no longer in the cache") as gone:
-        names.find_named("small", "mine")
+        build.find_named("small", "mine")
     assert str(tree) in gone.value.hint
     with pytest.raises(UsageError, match="cannot be called"):
-        names.check_name("../up")
+        build.check_name("../up")
 
 
 def test_edits_are_made_in_the_copy_and_told(tree: Path, tmp_path: Path) -> None:

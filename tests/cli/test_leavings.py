@@ -11,7 +11,7 @@ import pytest
 from processes import wait_for
 
 from dyno import scratch
-from dyno.access import socket
+from dyno.access import account
 from dyno.cli import run_words
 
 #: Longer than any test waits.
@@ -69,7 +69,7 @@ def test_the_data_of_a_run_whose_folder_is_gone_are_cleared(place: Path) -> None
 
 
 def test_sockets_and_tracebacks_are_cleared_too(place: Path) -> None:
-    made = socket.place_socket(place / ("deep" * 30), "s.sock")
+    made = account.place_socket(place / ("deep" * 30), "s.sock")
     folder = made.folder
     assert folder is not None and folder in scratch.list_leftovers() and scratch.is_held(folder)
     trace = place / "tmp" / "dyno-traceback-ab12_x9z.txt"

@@ -12,9 +12,8 @@ import pytest
 from dyno import tails
 from dyno.driver import End, clients
 from dyno.driver.clients.drivers import ClientDrivers
-from dyno.driver.lines import DriverLines
 from dyno.driver.plan import VERSION, Plan, Script
-from dyno.driver.process import DriverLaunch, DriverProcess, Limit
+from dyno.driver.process import DriverLaunch, DriverLines, DriverProcess, Limit
 from dyno.errors import HostError, TrialFailed
 from dyno.record import PhaseRecord
 

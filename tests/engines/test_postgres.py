@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from engine_callbacks import ask_nothing
 
-from dyno.access.socket import Socket
+from dyno.access.account import Socket
 from dyno.driver.plan import Session
 from dyno.engines import Ask, Server, find_engine
 from dyno.engines._server import ServerLaunch

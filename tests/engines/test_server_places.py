@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dyno.access import account, socket
+from dyno.access import account
 from dyno.engines._server import process
 from dyno.errors import HostError, TrialFailed
 
@@ -29,9 +29,9 @@ def test_a_tool_that_fails_says_why(home: Path) -> None:
 
 
 def test_a_socket_moves_where_its_path_would_be_too_long(home: Path) -> None:
-    near = socket.place_socket(home, "s.sock")
+    near = account.place_socket(home, "s.sock")
     assert near.path == home / "s.sock" and not near.passing
-    far = socket.place_socket(home / ("deep" * 25), "s.sock")
+    far = account.place_socket(home / ("deep" * 25), "s.sock")
     assert far.passing and len(str(far.path)) <= 107
     folder = far.path.parent
     assert folder.stat().st_mode & 0o777 == 0o700
@@ -39,7 +39,7 @@ def test_a_socket_moves_where_its_path_would_be_too_long(home: Path) -> None:
     far.remove()
     assert not folder.exists()
     with pytest.raises(HostError, match="is too long for a socket"):
-        socket.place_socket(home, "s" * 120)
+        account.place_socket(home, "s" * 120)
 
 
 def test_the_user_is_who_called_sudo_else_nobody(monkeypatch: pytest.MonkeyPatch) -> None:

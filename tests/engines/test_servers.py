@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from processes import processes_in, processes_left_in
 
-from dyno.access import account, socket
+from dyno.access import account
 from dyno.engines import NO_CONDITIONS, Server, StartConditions, _server
 from dyno.engines._server import process, watchdog
 from dyno.errors import HostError, TrialFailed
@@ -36,7 +36,7 @@ LACKING = "echo 'mysqld: error while loading shared libraries: libaio.so.1: cann
 def launch(home: Path, script: str, under: StartConditions = NO_CONDITIONS) -> _server.ServerLaunch:
     command = ("/bin/sh", "-c", script)
     return _server.ServerLaunch(
-        "thing 1.0", command, home, socket.place_socket(home, "socket"), under
+        "thing 1.0", command, home, account.place_socket(home, "socket"), under
     )
 
 

@@ -16,8 +16,7 @@ from typing import Protocol, runtime_checkable
 
 from dyno.builds import cache, suite_tree
 from dyno.builds.cache import CacheEntry
-from dyno.builds.source.build import read_built
-from dyno.builds.source.names import Named
+from dyno.builds.source.build import Named, read_built
 from dyno.builds.source.plan import BUILT
 from dyno.builds.source.recipe import parse_version
 from dyno.errors import HostError

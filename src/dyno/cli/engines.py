@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dyno.builds.available import AvailableBuild
     from dyno.builds.cache import CacheEntry
     from dyno.builds.source.plan import BuildPlan
-    from dyno.builds.source.steps import StepProgress, Watch
+    from dyno.builds.source.work import StepProgress, Watch
 
 
 @click.group("engines", cls=HeadedGroup)
@@ -96,7 +96,7 @@ def list_(engines: tuple[str, ...], as_json: bool) -> None:
 def list_builds(engines: Sequence[str]) -> list[AvailableBuild]:
     """All builds of the engines: those to fetch, and those built from source."""
     from dyno.builds.available import OffersBuilds, list_available, list_built
-    from dyno.builds.source.names import list_named_builds
+    from dyno.builds.source.build import list_named_builds
     from dyno.driver import ask
     from dyno.engines import find_engine
 
@@ -189,7 +189,7 @@ def build(
     build works on a copy in the cache, with frame pointers and symbols. An interrupted or killed
     build continues.
     """
-    from dyno.builds.source import names
+    from dyno.builds.source import build
     from dyno.builds.source.build import build_planned
     from dyno.driver import ask
     from dyno.engines import BuildsFromSource, find_engine
@@ -200,7 +200,7 @@ def build(
         raise UsageError(f"{engine} is not built from source", hint=hint)
     where = _choose_place(place, source, git)
     if name:
-        names.check_name(name)
+        build.check_name(name)
     fix = bool(own.pop("fix"))
     flags = {key: value for key, value in own.items() if value}
     plan = builder.plan_build(where, flags, print_progress)
@@ -211,7 +211,7 @@ def build(
     except KeyboardInterrupt:
         raise KeyboardInterrupt("the same command continues the build") from None
     called = name or plan.label
-    names.name_build(engine, called, names.Named(built.prefix.name, where))
+    build.name_build(engine, called, build.Named(built.prefix.name, where))
     screen.print_line(f"{engine} {built.version}  {built.prefix}")
     screen.print_line(
         f"compiler {built.facts['compiler']}, flags {built.facts['cflags']} {built.facts['always']}"

@@ -25,8 +25,8 @@ from dyno.driver.events import (
     extract_rows,
     extract_whole_answers,
 )
-from dyno.driver.lines import DriverLines
 from dyno.driver.plan import VERSION, Session
+from dyno.driver.process import DriverLines
 from dyno.driver.questions import (
     ANSWER_BYTES,
     QUESTION_S,

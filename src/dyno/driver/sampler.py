@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dyno.driver.events import convert_error
-from dyno.driver.lines import DriverLines
+from dyno.driver.process import DriverLines
 from dyno.driver.questions import build_driver_environment, find_driver
 from dyno.errors import HostError, TrialFailed
 from dyno.record import decode

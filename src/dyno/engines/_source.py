@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dyno.builds import Say
-from dyno.builds.source.build import Built, build_planned, read_built
-from dyno.builds.source.names import find_named
+from dyno.builds.source.build import Built, build_planned, find_named, read_built
 from dyno.builds.source.plan import BuildPlan, BuildRequest, plan_build
 from dyno.builds.source.recipe import BuildRecipe, read_recipes
 from dyno.builds.source.trees import DEBIAN

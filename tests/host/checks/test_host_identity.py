@@ -11,7 +11,7 @@ import pytest
 from dyno.cli import run_words
 from dyno.errors import UsageError
 from dyno.host.checks import Machine, read_host_facts
-from dyno.host.checks._identity import APPLICATION, read_host_group, read_host_id
+from dyno.host.checks._machine import APPLICATION, read_host_group, read_host_id
 
 OWN = "0123456789abcdef0123456789abcdef"
 BOARD = "4c4c4544-0042-3510-8052-b4c04f4e3232"

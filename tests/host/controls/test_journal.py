@@ -9,7 +9,7 @@ import fake_sysfs
 import pytest
 
 from dyno.errors import HostError
-from dyno.host.controls import ControlTarget, _journal, _journal_entry, _knob, put_back
+from dyno.host.controls import ControlTarget, _journal, _knob, put_back
 from dyno.host.controls.swap import SWAPPINESS
 from dyno.host.controls.thp import ENABLED
 
@@ -69,8 +69,8 @@ def test_a_journal_that_others_can_write_to_is_not_believed(knobs: Path) -> None
     journal = knobs.parent / "journal"
     journal.mkdir(mode=0o777)
     journal.chmod(0o777)
-    injected = _journal_entry.JournalEntry(SWAPPINESS, "200", "60", "first-start")
-    (journal / _journal_entry.name_entry(SWAPPINESS)).write_text(json.dumps(vars(injected)))
+    injected = _journal.JournalEntry(SWAPPINESS, "200", "60", "first-start")
+    (journal / _journal.name_entry(SWAPPINESS)).write_text(json.dumps(vars(injected)))
     with pytest.raises(HostError, match="others can write to the journal"):
         put_back()
     assert _value(SWAPPINESS) == "60"

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from dyno.host.controls import ControlTarget, load_controls
-from dyno.host.controls._placement import explain_why_not, keep_placed
+from dyno.host.controls.pinning import explain_why_not, keep_placed
 from dyno.record import PinningCondition
 
 CORES = sorted(os.sched_getaffinity(0))
 #: Holds a process on a core until it is killed.
 HOLDER = """
 import sys, time
-from dyno.host.controls._placement import keep_placed
+from dyno.host.controls.pinning import keep_placed
 with keep_placed(int(sys.argv[1]), [int(sys.argv[2])]) as why:
     print(why or "placed", flush=True)
     time.sleep(60)

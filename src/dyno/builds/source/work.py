@@ -2,30 +2,117 @@
 
 It lies in a folder that outlives a failure and a kill: `source/` (the copy), `build/`, `build.log`,
 and `state.json` with the steps that are done and the remedies that were applied. The next build of
-the same goes on there.
+the same goes on there. Each step is guarded: `make` and its compilers are many processes, and none
+may outlive who builds.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import resource
 import shlex
 import shutil
+import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO
 
-from dyno import private_files
+from dyno import private_files, subprocesses
 from dyno.builds import Say, cache
 from dyno.builds.source.diagnosis import Diagnosis, Failed, Fix, diagnose, list_build_entries
 from dyno.builds.source.plan import BUILT, BuildPlan
 from dyno.builds.source.recipe import BuildStep, apply_edits
-from dyno.builds.source.steps import Meter, StepProgress, Watch, run_program
 from dyno.builds.source.trees import keep_all
 from dyno.errors import HostError, UsageError
+
+#: How cmake's files and ninja tell how far they are.
+PERCENT, COUNT = re.compile(r"^\[ *(\d+)%\]"), re.compile(r"^\[(\d+)/(\d+)\]")
+
+
+@dataclass(frozen=True)
+class StepProgress:
+    """How far a build is: a step's name, its place among `steps`, and its share done, if known."""
+
+    step: str
+    number: int
+    steps: int
+    share: float | None = None
+
+
+#: Told of progress, at most once a percent.
+Watch = Callable[[StepProgress], None]
+
+
+@dataclass
+class Meter:
+    """The share of a step that its lines tell."""
+
+    units: int = 0
+    lines: int = 0
+    share: float = field(default=0.0)
+
+    def add(self, line: str) -> float | None:
+        """The share after one more line; None where nothing tells it."""
+        self.lines += 1
+        if found := PERCENT.match(line):
+            self.share = int(found[1]) / 100
+        elif found := COUNT.match(line):
+            self.share = int(found[1]) / max(1, int(found[2]))
+        elif self.units:
+            self.share = max(self.share, min(0.99, self.lines / self.units))
+        else:
+            return None
+        return self.share
+
+
+def run_program(
+    words: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    log: IO[str],
+    heard: Callable[[str], None],
+) -> int:
+    """The exit code of a program in `folder`; each line that it writes goes to `log` and `heard`.
+
+    `HostError` where it cannot be started; an interrupt kills it with all that it started.
+    """
+    heed = subprocesses.Heed()
+    try:
+        process = subprocess.Popen(
+            subprocesses.guard(words),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            cwd=folder,
+            env=dict(environment),
+            start_new_session=True,
+        )
+    except OSError as refused:
+        raise HostError(f"cannot run {words[0]} in {folder}", cause=refused.strerror) from None
+    assert process.stdout is not None and process.stdin is not None
+    try:
+        with subprocesses.wait_for(process, heed):
+            for line in process.stdout:
+                log.write(line)
+                log.flush()
+                heard(line.rstrip("\n"))
+            process.wait()
+    except BaseException:
+        subprocesses.kill(process)
+        process.wait()
+        raise
+    finally:
+        with suppress(OSError):
+            process.stdin.close()
+        process.stdout.close()
+    return process.returncode
+
 
 #: What is put beside a build: how it was made, and the log; and what was done until now.
 FACTS, LOG, STATE = "build.json", "build.log", "state.json"

@@ -20,8 +20,8 @@ from typing import ClassVar
 
 import dyno
 from dyno import driver, workloads
-from dyno.access import socket as _socket
 from dyno.access import url
+from dyno.access.account import place_socket
 from dyno.builds import Build, Say
 from dyno.compare.play.blocks import ATTEMPTS
 from dyno.compare.resolve.draft import Prepared
@@ -87,7 +87,7 @@ class EchoEngine:
     ) -> Server:
         """Starts it; `TrialFailed` where it does not listen soon."""
         del settings
-        placed = _socket.place_socket(home, "echo.sock") if build.name == UNIX else None
+        placed = place_socket(home, "echo.sock") if build.name == UNIX else None
         log = home / "echo.log"
         with log.open("ab") as words:
             process = subprocess.Popen(

@@ -5,8 +5,13 @@ from all of them as one, by `clocks`, and `merging` makes one record of theirs.
 """
 
 from dyno.driver.clients.drivers import ClientDrivers
-from dyno.driver.clients.reach import ClientFleet, ReachedHost, reach_hosts
-from dyno.driver.clients.words import parse_client_hosts, read_client_hosts
+from dyno.driver.clients.reach import (
+    ClientFleet,
+    ReachedHost,
+    parse_client_hosts,
+    reach_hosts,
+    read_client_hosts,
+)
 
 __all__ = [
     "ClientDrivers",

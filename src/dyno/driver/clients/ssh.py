@@ -19,7 +19,7 @@ from itertools import count
 from pathlib import Path
 
 from dyno import subprocesses
-from dyno.driver.lines import DriverLines
+from dyno.driver.process import DriverLines
 from dyno.driver.questions import run_limited
 from dyno.errors import HostError, TrialFailed
 from dyno.record.clients import ClientHost

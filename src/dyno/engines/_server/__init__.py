@@ -17,10 +17,10 @@ from pathlib import Path
 
 from dyno import subprocesses
 from dyno.access import account
-from dyno.access.socket import Socket
+from dyno.access.account import Socket
 from dyno.engines import NO_CONDITIONS, Server, StartConditions
-from dyno.engines._server import log as _words
 from dyno.engines._server import process as _process
+from dyno.engines._server.libraries import diagnose_failure
 from dyno.errors import TrialFailed
 from dyno.tails import read_tail
 
@@ -110,7 +110,7 @@ def wait_ready(running: Running, probe: Callable[[], object], limit_s: float = R
         raise
     if why:
         kill_server(running)
-        raise _words.diagnose_failure(why, read_tail(running.log))
+        raise diagnose_failure(why, read_tail(running.log))
 
 
 def _wait_ready(running: Running, probe: Callable[[], object], limit_s: float) -> str:
@@ -147,7 +147,7 @@ def stop_server(server: Server, limit_s: float = STOP_S) -> None:
     kill_server(running)
     if late:
         why = f"{running.launch.name} did not stop in {limit_s:.0f} s and was killed"
-        raise _words.diagnose_failure(why, read_tail(running.log))
+        raise diagnose_failure(why, read_tail(running.log))
 
 
 def kill_server(running: Running) -> None:

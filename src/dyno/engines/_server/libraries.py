@@ -1,4 +1,5 @@
-"""Shared libraries that a server is linked with and this system lacks: fetched for it alone.
+"""Shared libraries that a server is linked with and this system lacks, fetched for it alone; and
+the error that its last words mean (those known: `start.toml` of builds from source).
 
 Servers packed years ago, or for another distribution, want libraries that few machines still have.
 Debian's packages of them are unpacked into the cache, and only the server's loader is told of them:
@@ -16,7 +17,9 @@ from pathlib import Path
 from dyno import subprocesses
 from dyno.builds import Say, deb, keep_answers
 from dyno.builds.source.diagnosis import diagnose_start
-from dyno.errors import HostError
+from dyno.engines._server import libraries
+from dyno.errors import DynoError, HostError, TrialFailed
+from dyno.tails import extract_last_lines
 
 #: The loader's words, at the start of a program and from `ldd`.
 MISSING = re.compile(r"error while loading shared libraries: (\S+):|(?<!\S)(\S+) => not found")
@@ -109,3 +112,20 @@ def _find_missing_libraries(program: Path, more: Mapping[str, str]) -> list[str]
 def _ask_loader(program: Path, variables: tuple[tuple[str, str], ...]) -> str:
     done = subprocesses.run(["ldd", str(program)], 60.0, environment=dict(variables))
     return done.stdout + done.stderr
+
+
+#: How much of a log an error shows.
+SHOWN_LINES = 20
+
+
+def diagnose_failure(message: str, output: str) -> DynoError:
+    """The error for a server by the last of what it said, with its cause and remedy where these are
+    known; `HostError` where it misses a library.
+    """
+    output = extract_last_lines(output, SHOWN_LINES)
+    if missing := libraries.MISSING.search(output):
+        return libraries.build_lacking_error(message, missing[1] or missing[2])
+    words = f"its last words are\n{output}" if output else "it said nothing"
+    if (found := diagnose_start(output)) and found.entry:
+        return TrialFailed(message, cause=f"{found.entry.cause}; {words}", hint=found.entry.remedy)
+    return TrialFailed(message, cause=words)

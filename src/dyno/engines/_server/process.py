@@ -20,8 +20,8 @@ from types import FrameType
 from dyno import scratch, subprocesses
 from dyno.access import account
 from dyno.builds import keep_answers
-from dyno.engines._server import log as _words
 from dyno.engines._server import watchdog
+from dyno.engines._server.libraries import diagnose_failure
 from dyno.engines._server.watchdog import find_family, send
 from dyno.errors import HostError, TrialFailed, UsageError
 
@@ -78,7 +78,7 @@ def run_tool(
     if done is None:
         raise TrialFailed(f"{command[0]} took longer than {TOOL_S:.0f} s")
     if done.returncode:
-        raise _words.diagnose_failure(f"{Path(command[0]).name} failed", done.stdout)
+        raise diagnose_failure(f"{Path(command[0]).name} failed", done.stdout)
     return done.stdout
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from dyno.access import socket as _socket
 from dyno.access import url
+from dyno.access.account import place_socket
 from dyno.access.url import Login
 from dyno.builds import Build, Say
 from dyno.builds.source.plan import BuildPlan
@@ -81,7 +81,7 @@ def plan_launch(
     build: Build, prefix: Prefix, home: Path, requested: AskedSettings, under: StartConditions
 ) -> _server.ServerLaunch:
     """The server to be, its data in `home/data`, its socket in `home` or as near as can be."""
-    socket = _socket.place_socket(home, "mysqld.sock")
+    socket = place_socket(home, "mysqld.sock")
     places = _list_places(home, socket.path, requested.config)
     return _server.ServerLaunch(
         name=f"{build.engine} {build.version}",

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from dyno.access import socket as _socket
 from dyno.access import url
+from dyno.access.account import place_socket
 from dyno.access.url import Login
 from dyno.builds import Build, Say
 from dyno.builds.available import Offer
@@ -179,7 +179,7 @@ class Engine(
         """Starts the server on the data in `home`, or on an empty database where there are none."""
         if build.attached:
             return describe_attached_server(build, home)
-        data, socket = home / "data", _socket.place_socket(home, SOCKET)
+        data, socket = home / "data", place_socket(home, SOCKET)
         if not data.exists():
             lay_cluster(build, _choose_checksums(settings), data)
         close(data)

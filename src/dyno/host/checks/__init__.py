@@ -17,8 +17,14 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from dyno.host.checks._identity import read_host_group, read_host_id
-from dyno.host.checks._machine import PERF_EVENT_OPEN, Machine, Mount, find_mount
+from dyno.host.checks._machine import (
+    PERF_EVENT_OPEN,
+    Machine,
+    Mount,
+    find_mount,
+    read_host_group,
+    read_host_id,
+)
 from dyno.plugins import load_things
 from dyno.record import Mark, Observation, compute_host_score
 

@@ -1,28 +1,120 @@
-"""A machine as a survey sees it: files below one root, mounts, and the few questions to the kernel.
+"""A machine as a survey sees it: files below one root, mounts, other processes' work between two
+samples of /proc, and the few questions to the kernel.
 
 The root is a parameter so that a test can make a machine of a folder. A mount tells which disk lies
 under a folder; what no file tells (free space, io_uring, whether the clock is kept right) is asked
 of the kernel.
+
+The host's id tells nothing of it. It is the same from boot to boot and after every upgrade, since
+it is made of nothing that is measured. Copies of one disk image may share it: whoever clones
+machines gives each its own /etc/machine-id (systemd-machine-id-setup(1)).
 """
 
 from __future__ import annotations
 
 import ctypes
 import errno
+import hmac
 import os
 import platform
 import re
 import shutil
+import socket
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from dyno.host.checks._others import LoadSamples, Sample, sample
+from dyno.errors import UsageError
+from dyno.printable import escape_line
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+PRESSURES = ("cpu", "io", "memory")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Counters since boot: ticks over all cores, ticks by process, µs of pressure by resource."""
+
+    steal: int
+    busy: int
+    idle: int
+    processes: dict[int, tuple[str, int]]
+    pressure_us: dict[str, int]
+
+
+@dataclass(frozen=True)
+class LoadSamples:
+    """Two samples, `seconds` apart."""
+
+    before: Sample
+    after: Sample
+    seconds: float
+
+    @property
+    def steal_percent(self) -> float:
+        """Of all cores' time, what the hypervisor gave to somebody else."""
+        steal = self.after.steal - self.before.steal
+        rest = self.after.busy + self.after.idle - self.before.busy - self.before.idle
+        return 100 * steal / max(1, steal + rest)
+
+    @property
+    def busy_percent(self) -> float:
+        """Of all cores' time, what any process used; ours sleeps meanwhile."""
+        busy = self.after.busy - self.before.busy
+        rest = self.after.steal + self.after.idle - self.before.steal - self.before.idle
+        return 100 * busy / max(1, busy + rest)
+
+    def compute_pressure_percent(self) -> dict[str, float]:
+        """The share of the time in which some task had to wait for the resource."""
+        return {
+            name: (us - self.before.pressure_us[name]) / 1e4 / self.seconds
+            for name, us in self.after.pressure_us.items()
+            if name in self.before.pressure_us
+        }
+
+    def find_busiest(self) -> list[tuple[str, float]]:
+        """Processes with their percent of one core, the busiest first; idle ones are left out."""
+        spent = [
+            (name, ticks - self.before.processes.get(pid, (name, 0))[1])
+            for pid, (name, ticks) in self.after.processes.items()
+        ]
+        percent = [(name, 100 * t / TICKS_PER_S / self.seconds) for name, t in spent if t > 0]
+        return sorted(percent, key=lambda each: -each[1])
+
+
+def sample(text: Callable[[str], str], names: Iterable[str]) -> Sample | None:
+    """The counters now; None where there is no `/proc/stat`. Our own process is left out."""
+    words = text("/proc/stat").partition("\n")[0].split()[1:9]
+    if len(words) < 8:
+        return None
+    user, nice, system, idle, iowait, irq, softirq, steal = map(int, words)
+    own = text("/proc/self/stat").partition(" ")[0]
+    pids = [name for name in names if name.isdigit() and name != own]
+    found = {int(pid): _parse_process(text(f"/proc/{pid}/stat")) for pid in pids}
+    busy = user + nice + system + irq + softirq
+    pressures = {name: _parse_total(text(f"/proc/pressure/{name}")) for name in PRESSURES}
+    seen = {name: total for name, total in pressures.items() if total is not None}
+    return Sample(steal, busy, idle + iowait, found, seen)
+
+
+def _parse_process(line: str) -> tuple[str, int]:
+    """A process's name and ticks, user and system (proc_pid_stat(5): fields 2, 14, 15)."""
+    head, _, tail = line.rpartition(")")
+    fields = tail.split()
+    return head.partition("(")[2], int(fields[11]) + int(fields[12]) if len(fields) > 12 else 0
+
+
+def _parse_total(text: str) -> int | None:
+    """`total` of the line `some`, in µs."""
+    total = text.partition("\n")[0].rpartition("total=")[2]
+    return int(total) if total.isdigit() else None
+
 
 if TYPE_CHECKING:
     pass
@@ -211,3 +303,65 @@ def find_disk(machine: Machine, number: str) -> Path | None:
         block = slaves[0].resolve()
     disk = block.parent if (block / "partition").exists() else block
     return Path("/") / disk.relative_to(machine.root.resolve())
+
+
+#: What machine-id(5) calls an application's own id: another application's hash is another one.
+APPLICATION = bytes.fromhex("6e2b1f0c9a5d4e778c31d2f6a4b90e58")
+#: Digits of an id: 64 bits, so that two of a million hosts hardly share one.
+DIGITS = 16
+#: Where a machine's own id lies, the best first. Only root reads the board's.
+ID_FILES = (
+    "/etc/machine-id",
+    "/var/lib/dbus/machine-id",
+    "/sys/class/dmi/id/product_uuid",
+)
+#: Ids of many machines: a board's that its maker has not filled in.
+OF_NOBODY = {"03000200040005000006000700080009"}
+#: A container's name is often the beginning of its own id: another one for each.
+_CONTAINER_NAME = re.compile(r"[0-9a-f]{12}")
+
+GROUP_LENGTH_MAX = 64
+
+
+def read_host_id(machine: Machine, ask_name: Callable[[], str] = socket.gethostname) -> str:
+    """The id of the machine, hashed for Dyno alone: HMAC-SHA256 keyed by the machine's own, as
+    machine-id(5) asks, `DIGITS` hexadecimal digits. Of the host's name where it has no id; empty
+    where that name is a container's, which is new each time.
+    """
+    for file in ID_FILES:
+        own = machine.read_text(file).replace("-", "").lower()
+        if re.fullmatch("[0-9a-f]{32}", own) and len(set(own)) > 1 and own not in OF_NOBODY:
+            return _hash(bytes.fromhex(own))
+    name = ask_name().strip().lower()
+    if name in {"", "localhost"} or _CONTAINER_NAME.fullmatch(name):
+        return ""
+    return _hash(name.encode())
+
+
+def _hash(own: bytes) -> str:
+    return hmac.new(own, APPLICATION, sha256).hexdigest()[:DIGITS]
+
+
+def read_host_group() -> str:
+    """The group that this host is said to be of; empty where nobody says so. `UsageError` for a
+    name that is none.
+    """
+    name = os.environ.get("DYNO_HOST_GROUP", "")
+    return check_host_group(name) if name else ""
+
+
+def check_host_group(name: str) -> str:
+    """`name`, if it can stand for a group of hosts; else `UsageError`."""
+    hint = f"up to {GROUP_LENGTH_MAX} printable characters, such as ci"
+    if not name.strip():
+        raise UsageError("DYNO_HOST_GROUP needs a name", hint=hint)
+    if len(name) > GROUP_LENGTH_MAX:
+        raise UsageError(f"the host group's name is too long ({len(name)} characters)", hint=hint)
+    if not name.isprintable() or escape_line(name) != name or name != name.strip():
+        shown = escape_line(name)
+        raise UsageError(
+            f"'{shown}' is no name of a host group",
+            cause="it has control characters, or blanks at an end",
+            hint=hint,
+        )
+    return name

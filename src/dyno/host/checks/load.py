@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dyno.host.checks import choose_mark, make_not_visible, make_observation
-from dyno.host.checks._machine import Machine
-from dyno.host.checks._others import LoadSamples
+from dyno.host.checks._machine import LoadSamples, Machine
 from dyno.record import Observation
 
 WEIGHTS = {"other load": 24, "steal": 24, "pressure": 12}

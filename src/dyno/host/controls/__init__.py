@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol, runtime_checkable
 
 from dyno.errors import build_unknown_error
-from dyno.host.controls._journal import put_back
-from dyno.host.controls._journal_entry import KnobOutcome, list_knobs_of_root
+from dyno.host.controls._journal import KnobOutcome, list_knobs_of_root, put_back
 from dyno.plugins import load_things
 from dyno.record import PinningCondition
 
