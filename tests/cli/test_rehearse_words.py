@@ -70,6 +70,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             [*SIDES[:1], *LOG, *DATA, "--save", "a", "--config", "my.cnf"],
             *("--config does not apply to one side", "both sides on one host"),
         ),
+        ([*SIDES, *LOG, *DATA, "--upgrade-folder"], "no upgrade of a data folder", "leave out"),
+        (
+            ["mysql@8.0.33", "mariadb@11.8", *LOG, *DATA, "--upgrade-folder"],
+            *("--upgrade-folder is for two releases of one engine", "the dump is loaded"),
+        ),
         ([*SIDES, *LOG, *DATA, "--blocks", "1"], "the number of blocks is out of range", "3 to"),
     ],
 )

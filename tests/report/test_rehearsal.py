@@ -13,12 +13,13 @@ import pytest
 from rehearsed import EVERY, FAILS, OPTIONS, SAME, make_book
 from rich.console import Console
 
-from dyno.record import Finding
+from dyno.record import Finding, FolderUpgrade
+from dyno.record.integrity import IntegrityCheck
 from dyno.report import Book
 from dyno.report.document import Document, Listing, Prose, TextSpan
 from dyno.report.formats import find_format
 from dyno.report.html.page import build_run_page
-from dyno.report.rehearsal import build_first_rows, build_rehearsal, list_settings
+from dyno.report.rehearsal import build_first_rows, build_rehearsal, list_settings, list_upgrade
 from dyno.report.render.html import render_html
 from dyno.report.render.markdown import render_markdown
 from dyno.report.render.terminal import render_terminal
@@ -141,3 +142,22 @@ def test_options_stand_with_both_servers_words_and_those_not_applied_by_name(
     }
     assert {name for name, it in cases.items() if it.find("failure") is not None} == {"gone"}
     assert len(cases) == 3
+
+
+def test_an_upgraded_folder_stands_with_its_time_its_words_and_what_was_checked(
+    tmp_path: Path,
+) -> None:
+    checks = (
+        IntegrityCheck("table t"),
+        IntegrityCheck("table u", unchecked="no means"),
+        IntegrityCheck("table v", ("Corrupt",)),
+    )
+    book = make_book(tmp_path)
+    found = book.verdict.rehearsal
+    assert found and not list_upgrade(found)
+    made = dataclasses.replace(found, upgrade=FolderUpgrade(2.5, "Upgrade complete", checks))
+    told = draw(list_upgrade(made), 120)
+    assert "18 took over the data folder that 13 had loaded, in 2.50 s." in told
+    rows = [line.split() for line in told.splitlines() if "table" in line]
+    assert [row[0] for row in rows] == ["faults", "not", "sound"], told
+    assert "Corrupt" in told and "no means" in told and "Upgrade complete" in told

@@ -16,6 +16,7 @@ from dyno.cli.workload_words import LOG_OPTIONS, choose_log
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
+    from dyno.compare.experiment.candidates import Spec
     from dyno.compare.play.saved_answers import SavedAnswers
     from dyno.workloads.replay.logs import Log
 
@@ -40,6 +41,12 @@ BLOCKS = 8
     metavar="URL",
     help="In the place of --log: the statements that a running server has counted, with samples "
     "of values where it keeps some. It is only read.",
+)
+@click.option(
+    "--upgrade-folder",
+    is_flag=True,
+    help="Have NEW take over the data folder that OLD has loaded, by its own means (pg_upgrade, "
+    "or its start), and play on that.",
 )
 @options.SET
 @options.ACCEPT
@@ -101,6 +108,7 @@ def command(**words: Any) -> int:
         saves_answers=str(save.absolute()) if save else "",
         old_answers=str(old_answers.absolute()) if old_answers else "",
         hides_literals=words["hide_literals"],
+        upgrades_folder=words["upgrade_folder"],
     )
     fixed: dict[str, Any] = {"writes": True, "in_place": False, "repeat": None}
     if words["statements"]:
@@ -141,6 +149,20 @@ def _read_old_answers(file: Path, chosen: tuple[str, dict[str, str]], new: str) 
     return saved
 
 
+def _check_upgradable(old: Spec, new: Spec) -> None:
+    """`UsageError` where no release of NEW's engine takes over a folder of OLD's."""
+    from dyno import driver
+    from dyno.engines import UpgradesFolders, find_engine
+
+    if old.engine != new.engine:
+        hint = "leave out --upgrade-folder: the dump is loaded into NEW"
+        why = f"{new.engine} takes over no data folder of {old.engine}"
+        raise UsageError("--upgrade-folder is for two releases of one engine", cause=why, hint=hint)
+    if not isinstance(find_engine(new.engine, driver.ask), UpgradesFolders):
+        hint = "leave out --upgrade-folder"
+        raise UsageError(f"no upgrade of a data folder is known for {new.engine}", hint=hint)
+
+
 def _check_words(words: dict[str, Any]) -> None:
     """`UsageError` where a log, its copy, or one of the two sides is missing, or is no build."""
     from dyno.compare.experiment.candidates import parse_candidate
@@ -154,10 +176,11 @@ def _check_words(words: dict[str, Any]) -> None:
     if len(sides) != 2 and not (len(sides) == 1 and (words["save"] or words["old_answers"])):
         hint = "rehearse one upgrade at a time: dyno rehearse OLD NEW"
         raise UsageError(f"a rehearsal has two sides (got {len(sides)})", hint=hint)
-    alone = next((it for it in ("blocks", "budget", "config") if words[it]), "")
-    if len(sides) == 1 and alone:
-        hint = f"leave out --{alone}; it is for both sides on one host"
-        raise UsageError(f"--{alone} does not apply to one side", hint=hint)
+    of_both = ("blocks", "budget", "config", "upgrade_folder")
+    if len(sides) == 1 and (found := next((it for it in of_both if words[it]), "")):
+        word = f"--{found.replace('_', '-')}"
+        hint = f"leave out {word}; it is for both sides on one host"
+        raise UsageError(f"{word} does not apply to one side", hint=hint)
     for each in map(parse_candidate, sides):
         if each.is_url:
             raise UsageError(
@@ -165,6 +188,8 @@ def _check_words(words: dict[str, Any]) -> None:
                 cause="statements that write are played, and each side needs a fresh copy",
                 hint="name a build, ENGINE@VERSION; --data FILE makes the copy",
             )
+    if words["upgrade_folder"]:
+        _check_upgradable(*map(parse_candidate, sides))
     if words["statements"]:
         _check_statements(words)
     elif not words["log"]:

@@ -20,6 +20,7 @@ from dyno.driver.lockstep import ServerWords
 from dyno.driver.plan import Session
 from dyno.engines._configs import ConfigOption as ConfigOption
 from dyno.engines._configs import ReadsConfigs as ReadsConfigs
+from dyno.engines._configs import UpgradesFolders as UpgradesFolders
 from dyno.plugins import find as find_module
 from dyno.record import DataCondition
 from dyno.record.explanation import InnerStatement, PathRound, StageName

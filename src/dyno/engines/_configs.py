@@ -1,4 +1,6 @@
-"""A user's own file of settings, as a server's program reads and judges it."""
+"""What makes a server of ours like a user's: his file of settings, as a server's program reads and
+judges it, and a data folder of the release that he has.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +44,16 @@ class ReadsConfigs(Protocol):
     def format_config(self, options: Sequence[ConfigOption]) -> tuple[str, dict[str, str]]:
         """A file of these alone (for the setting `config`), and those that are settings of their
         own beside it, since the data are made with them.
+        """
+
+
+@runtime_checkable
+class UpgradesFolders(Protocol):
+    """A server with means of its own to take over an older release's data folder."""
+
+    def upgrade_folder(self, old: Build, new: Build, home: Path, settings: dict[str, str]) -> str:
+        """Has `new` upgrade the home that `old` left at a clean stop, so that it starts there with
+        `settings`; answers the words of these means. `TrialFailed` with them where they fail.
         """
 
 

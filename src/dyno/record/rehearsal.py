@@ -7,6 +7,7 @@ from typing import Literal
 
 from dyno.record.cause import PlanChange
 from dyno.record.contents import ComparedStatement
+from dyno.record.integrity import IntegrityCheck
 
 #: The gravest first; a class has the first that holds of it.
 ClassWord = Literal[
@@ -108,12 +109,30 @@ class OptionVerdict:
 
 
 @dataclass(frozen=True)
+class FolderUpgrade:
+    """OLD's data folder, upgraded by NEW's own means: how long that took, their words, and what the
+    tables were asked then. `failed`: NEW cannot begin with it.
+    """
+
+    duration_s: float
+    words: str
+    checks: tuple[IntegrityCheck, ...] = ()
+    failed: bool = False
+
+    @property
+    def faults(self) -> tuple[IntegrityCheck, ...]:
+        """Of the checks those that found something."""
+        return tuple(it for it in self.checks if it.faults)
+
+
+@dataclass(frozen=True)
 class Rehearsal:
     """All classes, the gravest first, and the rows that tables hold in the end.
 
     `base` and `own` are what OLD and NEW are called. `others` is the time of all classes together
     that have none of their own. `plans` statements had their plans compared. `failure` says why no
-    answer was. `options` are the settings of the user's file.
+    answer was. `options` are the settings of the user's file, `upgrade` is how
+    NEW came by its data where it took over OLD's folder.
     """
 
     base: str
@@ -127,6 +146,7 @@ class Rehearsal:
     plans: int = 0
     failure: str = ""
     options: tuple[OptionVerdict, ...] = ()
+    upgrade: FolderUpgrade | None = None
 
     @property
     def calls(self) -> int:

@@ -164,7 +164,8 @@ class Design:
     nothing invalid; `untimed`: it ends once the answers are compared, without a block; with
     `hides_literals` its page shows classes and no values. `saves_answers` is the file that the
     base's answers go to, `old_answers` the one that they are from: nobody plays the base then.
-    `options` are the settings of the file that its servers are started with.
+    `options` are the settings of the file that its servers are started with; `upgrades_folder`: the
+    candidate begins with the base's data folder, upgraded.
     """
 
     base: str
@@ -188,6 +189,7 @@ class Design:
     saves_answers: str = ""
     old_answers: str = ""
     options: tuple[OptionVerdict, ...] = ()
+    upgrades_folder: bool = False
 
     def __post_init__(self) -> None:
         rising = sorted({each for each in self.analyses if 0 < each < BLOCKS_MOST})

@@ -10,6 +10,7 @@ from dyno.record.conditions import Conditions
 from dyno.record.contents import Contents
 from dyno.record.integrity import IntegrityCheck
 from dyno.record.profile import CpuProfile
+from dyno.record.rehearsal import FolderUpgrade
 from dyno.record.schema import SCHEMA
 from dyno.record.waits import WaitProfile
 
@@ -422,8 +423,9 @@ class Trial:
     its structures and keys (in a run's first block).
     `began_ns` and `over_ns` are when it was begun and when nothing of it was left (CLOCK_MONOTONIC;
     0 in older records). `contents` are a candidate's answers beside the base's, in a trial of their
-    own. `left_behind` says, a sentence each, what could not be cleared away. In a
-    run that was gathered, `share` is the index of the share that played it and `host` its host.
+    own; `upgrade` is told by the trial for which the base's data folder was upgraded. `left_behind`
+    says, a sentence each, what could not be cleared away. In a run that was gathered, `share` is
+    the index of the share that played it and `host` its host.
     """
 
     number: int
@@ -452,6 +454,7 @@ class Trial:
     over_ns: int = 0
     left_behind: tuple[str, ...] = ()
     contents: Contents | None = None
+    upgrade: FolderUpgrade | None = None
     share: int = 0
     host: str = ""
     schema: int = SCHEMA

@@ -62,6 +62,7 @@ def build_rehearsal(book: Book) -> Document:
     options: list[Block] = [*list_options(found, found.options, MOST), *_tell_options(found)]
     sections: tuple[tuple[Heading, list[Block]], ...] = (
         (Heading("Your options", "options"), options if found.options else []),
+        (Heading("Upgrade of the data folder", "upgrade"), list_upgrade(found)),
         (Heading("Time", "time"), list_times(book)),
         (
             Heading("Tables in the end: rows, and what breaks constraints", "tables"),
@@ -129,6 +130,34 @@ def _tell_options(found: Rehearsal) -> Iterator[Block]:
     yield Prose(f"{taken:,} of {format_count(len(found.options), 'option')} are taken alike.")
     if held:
         yield Prose(f"Judged, and not applied on this host: {held}.", "quiet")
+
+
+def list_upgrade(found: Rehearsal) -> list[Block]:
+    """How NEW took over OLD's data folder, in its own words, and the tables' checks."""
+    upgrade = found.upgrade
+    if upgrade is None:
+        return []
+    took = numbers.format_quantity(upgrade.duration_s * 1e9, "ns")
+    verb = "did not take over" if upgrade.failed else "took over"
+    told = f"{found.own} {verb} the data folder that {found.base} had loaded, in {took}"
+    rows = [
+        (
+            TextSpan(
+                "faults" if it.faults else "not checked" if it.unchecked else "sound",
+                "bad" if it.faults else "doubt" if it.unchecked else "",
+            ),
+            TextSpan(it.name),
+            TextSpan("; ".join(it.faults) or it.unchecked),
+        )
+        for it in sorted(upgrade.checks, key=lambda it: (not it.faults, not it.unchecked))
+    ]
+    blocks: list[Block] = [Prose(f"{told}.", "bad" if upgrade.failed else "")]
+    if rows:
+        columns = tuple(map(TableColumn, ("verdict", "check", "found")))
+        blocks.append(RowTable(columns, tuple(rows[:MOST])))
+    if upgrade.words:
+        blocks.append(Details((TextSpan("its own words"),), (Listing(upgrade.words, ""),)))
+    return blocks
 
 
 def list_counts(found: Rehearsal) -> list[Block]:

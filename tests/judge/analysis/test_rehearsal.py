@@ -24,7 +24,8 @@ from rehearsed import (
 )
 
 from dyno.judge.analysis.judge import judge
-from dyno.record import ComparedStatement, Failure
+from dyno.record import ComparedStatement, Failure, FolderUpgrade
+from dyno.record.integrity import IntegrityCheck
 from dyno.report.export import to_json_result
 
 
@@ -159,3 +160,23 @@ def test_hidden_literals_hide_the_values_of_options() -> None:
     found = rehearse((SAME,), {}, untimed=True, options=OPTIONS, hides_literals=True)
     assert "a b" not in str(found) and "3307" not in str(found)
     assert found.options[0].new == "unknown variable 'gone=?'"
+
+
+def test_an_upgrade_that_failed_is_the_first_line_and_faults_of_its_tables_fail_it() -> None:
+    run = make_rehearsal_run(untimed=True, upgrades_folder=True)
+    failure = Failure("mysqld: no such upgrade.", "its last words are\nmuch", "")
+    upgrade = FolderUpgrade(2.5, "much", failed=True)
+    lost = {"contents": None, "status": "failed", "failure": failure, "upgrade": upgrade}
+    found = judge(run, make_contents((), **lost), audits={}).rehearsal
+    assert found and found.exit_code == 1 and found.upgrade == upgrade
+    assert found.sentence == (
+        "The upgrade fails: 18 cannot take over the data folder of 13: mysqld: no such upgrade."
+    )
+    checks = (IntegrityCheck("table t", ("Corrupt",)), IntegrityCheck("table u"))
+    damaged = {"upgrade": FolderUpgrade(2.5, "", checks)}
+    found = judge(run, make_contents((SAME,), **damaged), audits={}).rehearsal
+    assert found and found.exit_code == 1
+    assert "1 check of the upgraded folder finds faults." in found.sentence
+    whole = {"upgrade": FolderUpgrade(2.5, "", checks[1:])}
+    found = judge(run, make_contents((SAME,), **whole), audits={}).rehearsal
+    assert found and found.exit_code == 0 and found.upgrade == whole["upgrade"]

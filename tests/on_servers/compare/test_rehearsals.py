@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Callable
 from contextlib import chdir
@@ -259,3 +260,55 @@ def test_what_a_server_has_counted_is_rehearsed_without_a_log(tmp_path: Path) ->
     assert sorted((it["word"], it["answers"]["sent"]) for it in classes) == sorted(sent.values())
     assert told["plans"] == 4
     assert all("PREPARE" in it["answers"]["text"] for it in classes if it["word"] == "fails")
+
+
+def test_a_new_release_takes_over_the_old_ones_data_folder_and_plays_on_it(tmp_path: Path) -> None:
+    outside("setpriv")
+    files = write_files(tmp_path, POSTGRES, write_postgres)
+    words = ["postgres@13", "postgres@18", *files, "--blocks", "3", "--upgrade-folder"]
+    found = rehearse(tmp_path, *words)["rehearsal"]
+    said = {it["answers"]["example"]: it["word"] for it in found["classes"]}
+    assert {sql: word for sql, word in said.items() if word in ANSWERED} == POSTGRES
+    assert {it["word"] for it in found["tables"]} == {"same"} and found["blocks"] >= 2
+    upgrade = found["upgrade"]
+    assert "Upgrade Complete" in upgrade["words"] and upgrade["duration_s"] > 0
+    checks = {it["name"]: (it["faults"], it["unchecked"]) for it in upgrade["checks"]}
+    assert checks["unique key item_pkey of item"] == checks["rows of item"] == ([], "")
+    (run,) = (tmp_path / "runs").iterdir()
+    trials = [json.loads(each.read_text()) for each in sorted((run / "trials").iterdir())]
+    prepared = {it["candidate"] for it in trials if it["upgrade"]}
+    assert prepared == {"(contents) postgres@18"}, "the folder is upgraded once"
+    assert not list(run.glob("**/*-upgraded")), "and goes with the run"
+
+
+@pytest.mark.parametrize(
+    "sides,write,more,cause",
+    [
+        (
+            *(("postgres@13", "postgres@18"), write_postgres, "CREATE TABLE acl (it aclitem);\n"),
+            'Checking for incompatible "aclitem" data type',
+        ),
+        (
+            *(("mysql@8.0.33", "mysql@9.7"), write_mysql, ""),
+            "Upgrade to next major version is only allowed from the last LTS release",
+        ),
+    ],
+    ids=["postgres", "mysql"],
+)
+def test_a_folder_that_new_refuses_is_the_first_line_with_its_words(
+    sides: tuple[str, str], write: Callable[[list[str]], str], more: str, cause: str, tmp_path: Path
+) -> None:
+    outside("setpriv")
+    files = write_files(tmp_path, {}, write)
+    with (tmp_path / "copy.sql").open("a") as copy:
+        copy.write(more)
+    made = rehearse(tmp_path, *sides, *files, "--blocks", "3", "--upgrade-folder")
+    old, new = (side.partition("@")[2] for side in sides)
+    begins = f"The upgrade fails: {new} cannot take over the data folder of {old}: "
+    assert made["sentence"].startswith(begins) and cause in made["sentence"], made["sentence"]
+    words = made["rehearsal"]["upgrade"]["words"]
+    assert cause in " ".join(words.split()) and ("public.acl.it" in words) == bool(more)
+    (run,) = (tmp_path / "runs").iterdir()
+    trials = [json.loads(each.read_text()) for each in (run / "trials").iterdir()]
+    assert all(it["block"] < 0 for it in trials), "no block is played on nothing"
+    assert cause in html.unescape((run / "report.html").read_text())

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from dyno.compare.play.contents import Replies
+from dyno.compare.play.job import AskedLog, TrialJob
 from dyno.compare.play.loads import PREPARE
 from dyno.compare.play.log_contents import LogReplies
 from dyno.compare.play.trial import Played
 from dyno.compare.resolve.draft import Prepared
 from dyno.engines import ReadsSql
 from dyno.record import Candidate, Contents, Trial, WorkloadPlan, name_contents
+from dyno.workloads.replay.order import OrderedLog
 
 Answers = TypeVar("Answers", Replies, LogReplies)
 
@@ -90,6 +92,13 @@ def compare_sides(
         if fresh is not None:
             again_contents = Contents("", fresh.replies.seconds, is_log=is_log)
             yield _add(fresh, again_contents), fresh.error
+
+
+def make_timed(job: TrialJob, log: OrderedLog) -> TrialJob:
+    """The job that plays a log one statement at a time, as the answers were compared."""
+    replies = LogReplies(log, job.home.with_name(f"{job.number:04}.answers"))
+    asked = AskedLog(replies, is_timed=True)
+    return replace(job, sampler=None, explains=True, asked=asked)
 
 
 def _add(answered: AnsweredTrial[Answers], contents: Contents) -> Trial:

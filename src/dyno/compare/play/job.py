@@ -28,6 +28,7 @@ from dyno.record import (
     DataCondition,
     DriverCondition,
     Evidence,
+    FolderUpgrade,
     LoadCondition,
     PhaseRecord,
     PinningCondition,
@@ -160,7 +161,8 @@ class TrialJob:
     phases (None: nobody does); `statements` are those that the run has sent so far; `clients` are
     the hosts that play it together (None: this one). `asked` is what is asked in the place of the
     phases (None: they are played); with `explains` plans are read before that. `check` says how
-    thoroughly the data are looked at in the end.
+    thoroughly the data are looked at in the end. `upgraded` is the base's job whose data folder is
+    upgraded, and begun with (None: the data are loaded).
     """
 
     number: int
@@ -188,6 +190,7 @@ class TrialJob:
     clients: ClientFleet | None = field(default=None, repr=False)
     asked: AskedContents | None = field(default=None, repr=False)
     explains: bool = False
+    upgraded: TrialJob | None = field(default=None, repr=False)
 
 
 @dataclass
@@ -211,5 +214,6 @@ class TrialNotes:
     unexplained: dict[str, str] = field(default_factory=dict)
     generic_plans: dict[str, str] = field(default_factory=dict)
     integrity: tuple[IntegrityCheck, ...] = ()
+    upgrade: FolderUpgrade | None = None
     size_bytes: int = 0
     left_behind: list[str] = field(default_factory=list)

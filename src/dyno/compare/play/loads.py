@@ -6,6 +6,9 @@ differ in what shapes no data (`workloads.select_data_options`). Each candidate 
 a workload, made one after the other in the first blocks and rotated over the others; blocks that
 share them are one datum (`docs/METHOD.md`). What a load counted lies beside it, so that the ledger
 stays true; its phases belong to it and to no trial.
+
+In a rehearsal the base's data folder may be what a candidate begins with: loaded by the base,
+stopped cleanly, upgraded by the candidate's own means, and checked (`with_upgraded`).
 """
 
 from __future__ import annotations
@@ -15,20 +18,29 @@ import json
 import os
 import re
 import shutil
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from dyno import private_files
 from dyno.builds import cache
+from dyno.compare.play.attached_tables import LoadedTables
+from dyno.compare.play.controls import hold_controls
 from dyno.compare.play.engine_session import EngineSession, SessionPart
-from dyno.compare.play.job import LoadChoice, TrialJob
+from dyno.compare.play.evidence import check_integrity
+from dyno.compare.play.job import LoadChoice, TrialJob, TrialNotes
+from dyno.compare.play.watch import Watch
 from dyno.compare.resolve.design import SMALL_BYTES
+from dyno.compare.resolve.draft import Prepared
 from dyno.disk_use import measure_file_bytes
-from dyno.engines import Snapshots
-from dyno.errors import HostError
-from dyno.record import PhaseRecord, Trial, WorkloadPlan
+from dyno.engines import Snapshots, UpgradesFolders
+from dyno.errors import HostError, TrialFailed
+from dyno.judge.analysis.judge import InterimResult
+from dyno.record import FolderUpgrade, PhaseRecord, Trial, WorkloadPlan
+from dyno.record.integrity import IntegrityCheck
 from dyno.workloads import select_data_options
 
 #: The command that loads.
@@ -169,3 +181,79 @@ def _compute_seed(job: TrialJob, number: int) -> int:
     """The load's own seed: the same for all candidates, another one for each load."""
     text = f"{job.run_seed}/{Path(job.workload.script).stem}/{KIND}/{number}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4])
+
+
+#: Letters of a program's words that a record keeps, its last ones.
+WORDS_KEPT = 20_000
+
+
+def with_upgraded(job: TrialJob, prepared: Prepared) -> TrialJob:
+    """The job; where the run asks for it and it is not the base's, with what it begins with."""
+    design = prepared.design
+    if not design.upgrades_folder or job.candidate.name == design.base:
+        return job
+    base = next(it for it in prepared.candidates if it.name == design.base)
+    old = replace(
+        job,
+        candidate=base,
+        engine=prepared.engines[base.name],
+        build=prepared.builds[base.name],
+        controls=design.controls | base.controls,
+        home=job.home.with_name(f"{job.workload.name}-upgraded"),
+        load=None,
+    )
+    return replace(job, upgraded=old)
+
+
+def stop_where_failed(state: InterimResult, played: Sequence[Trial]) -> InterimResult:
+    """Where a run stands, which is over where the upgrade failed: NEW has nothing to play on."""
+    for trial in played:
+        if trial.upgrade and trial.upgrade.failed:
+            return replace(state, state="failed", sentence=trial.why_failed)
+    return state
+
+
+def begin_with_upgraded(old: TrialJob, job: TrialJob, notes: TrialNotes, watch: Watch) -> None:
+    """Puts a copy of the home of `old`, upgraded, in the place of the job's; it is made where it is
+    not there yet, which `notes` tell then.
+
+    `TrialFailed` where OLD cannot load the data, or NEW not take them over.
+    """
+    if not old.home.exists():
+        try:
+            _make_upgraded(old, replace(job, home=old.home), notes, watch)
+        except BaseException:
+            private_files.remove_folder(old.home)
+            raise
+    _copy(old.home, job.home)
+
+
+def _make_upgraded(old: TrialJob, new: TrialJob, notes: TrialNotes, watch: Watch) -> None:
+    engine = new.engine
+    assert isinstance(engine, UpgradesFolders), "asked for of such engines alone"
+    old.home.mkdir(parents=True, mode=0o700)
+    with ExitStack() as stack:
+        session = _make_upgrader(old, stack, watch)
+        with session.run_engine() as server:
+            session.play(server, SessionPart((PREPARE,), old.seed))
+    began_s = time.monotonic()
+    try:
+        words = engine.upgrade_folder(old.build, new.build, new.home, new.candidate.settings)
+    except TrialFailed as failed:
+        took_s = time.monotonic() - began_s
+        notes.upgrade = FolderUpgrade(took_s, failed.cause[-WORDS_KEPT:], failed=True)
+        raise
+    took_s = time.monotonic() - began_s
+    notes.upgrade = FolderUpgrade(took_s, words[-WORDS_KEPT:], _check_upgraded(new, watch))
+
+
+def _check_upgraded(new: TrialJob, watch: Watch) -> tuple[IntegrityCheck, ...]:
+    """All that the engine can be asked of its tables, as in a first block."""
+    asked = replace(new, block=0, check="full")
+    with ExitStack() as stack, _make_upgrader(asked, stack, watch).run_engine() as server:
+        return check_integrity(asked, server)
+
+
+def _make_upgrader(job: TrialJob, stack: ExitStack, watch: Watch) -> EngineSession:
+    notes = TrialNotes()
+    return EngineSession(job, notes, watch, hold_controls(job, notes, stack), LoadedTables(job))

@@ -23,13 +23,18 @@ from dyno.compare.play.blocks import (
     find_always_failing,
 )
 from dyno.compare.play.contents import Replies
-from dyno.compare.play.contents_trials import AnsweredTrial, compare_sides, list_due_sides
+from dyno.compare.play.contents_trials import (
+    AnsweredTrial,
+    compare_sides,
+    list_due_sides,
+    make_timed,
+)
 from dyno.compare.play.cpu_samples import PhaseSampler
 from dyno.compare.play.interleaving import InterleavedBlock, plan_turns
 from dyno.compare.play.job import AskedContents, AskedLog, AskedTexts, LoadChoice, Tools, TrialJob
 from dyno.compare.play.known_statements import KnownStatements, KnownText
 from dyno.compare.play.length import RunLength
-from dyno.compare.play.loads import choose_load
+from dyno.compare.play.loads import choose_load, stop_where_failed, with_upgraded
 from dyno.compare.play.log_contents import LogReplies
 from dyno.compare.play.saved_answers import LogPlays
 from dyno.compare.play.stack_trials import list_stack_profiles
@@ -243,10 +248,10 @@ class RunPlayer:
         first = self.rules.analyse(self.run, self.played)
         if not first.over:
             self._play_baselines()
-        if self.run.design.untimed:
+        if self.run.design.untimed or self.run.design.upgrades_folder:
             for workload in self.run.workloads:
                 self._compare_contents(workload)
-        return first
+        return stop_where_failed(first, self.played)
 
     def find_lacking(self, state: InterimResult) -> list[WorkloadPlan]:
         """The workloads that lack a valid block for the next interim analysis."""
@@ -302,7 +307,7 @@ class RunPlayer:
         else:
             jobs = self._list_jobs(workload, place)
             if self.run.design.rehearses and (log := read_order(Path(workload.script))):
-                jobs = [self._make_timed(job, log) for job in jobs]
+                jobs = [make_timed(job, log) for job in jobs]
             for job in jobs:
                 if self._play_trial(job, len(jobs)).status != "ok":
                     break
@@ -352,12 +357,6 @@ class RunPlayer:
     ) -> AnsweredTrial[Replies]:
         asked = AskedTexts(texts, Replies())
         return AnsweredTrial(*self._play_asked(workload, side, beside, asked), asked.replies)
-
-    def _make_timed(self, job: TrialJob, log: OrderedLog) -> TrialJob:
-        """The job that plays a log one statement at a time, as the answers were compared."""
-        file = self.folder.find_homes() / f"{job.number:04}.answers"
-        asked = AskedLog(LogReplies(log, file), is_timed=True)
-        return replace(job, sampler=None, explains=True, asked=asked)
 
     def _play_asked(
         self, workload: WorkloadPlan, side: Candidate, beside: int, asked: AskedContents
@@ -447,7 +446,7 @@ class RunPlayer:
         number = self._next_number + beside
         engine, build = self.prepared.engines[side.name], self.prepared.builds[side.name]
         kept = isinstance(engine, engines.Snapshots) and not build.attached and place.block >= 0
-        return TrialJob(
+        job = TrialJob(
             number=number,
             block=place.block,
             attempt=place.attempt,
@@ -471,6 +470,7 @@ class RunPlayer:
             tools=self.rules.tools,
             clients=self.prepared.clients,
         )
+        return with_upgraded(job, self.prepared)
 
     def _choose_load(self, workload: WorkloadPlan, block: int) -> LoadChoice | None:
         loads, size_bytes = self.run.design.loads, self.prepared.size_bytes

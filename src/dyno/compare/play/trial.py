@@ -25,7 +25,7 @@ from dyno.compare.play.controls import (
 from dyno.compare.play.engine_session import EngineSession, SessionPart
 from dyno.compare.play.interleaving import InterleavedBlock, InterleavingBroken
 from dyno.compare.play.job import LoadChoice, TrialJob, TrialNotes
-from dyno.compare.play.loads import PREPARE, prepare_load
+from dyno.compare.play.loads import PREPARE, begin_with_upgraded, prepare_load
 from dyno.compare.play.watch import Event, Watch
 from dyno.compare.resolve.design import LOADS
 from dyno.disk_use import measure_file_bytes
@@ -56,7 +56,11 @@ def play_trial(job: TrialJob, watch: Watch) -> Played:
             held = hold_controls(job, notes, stack)
             session = EngineSession(job, notes, watch, held, LoadedTables(job))
             commands = job.workload.commands
-            if job.load is not None and _take_kept_load(job.load, session):
+            if job.upgraded is not None:
+                begin_with_upgraded(job.upgraded, job, notes, watch)
+                act_after_restore(held, notes, job.home)
+                commands = tuple(each for each in commands if each != PREPARE)
+            elif job.load is not None and _take_kept_load(job.load, session):
                 commands = tuple(each for each in commands if each != PREPARE)
             else:
                 record_no_copy(held, notes)
@@ -119,6 +123,7 @@ def _build_record(
         unexplained=notes.unexplained,
         generic_plans=notes.generic_plans,
         integrity=notes.integrity,
+        upgrade=notes.upgrade,
         size_bytes=notes.size_bytes,
         failure=_describe_failure(error) if isinstance(error, DynoError) else None,
         log=_log(job.log),

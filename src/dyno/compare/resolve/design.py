@@ -67,6 +67,7 @@ def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> 
         saves_answers=measuring.saves_answers,
         old_answers=measuring.old_answers,
         options=measuring.options,
+        upgrades_folder=measuring.upgrades_folder,
     )
 
 

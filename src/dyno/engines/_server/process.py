@@ -61,7 +61,11 @@ def spawn(
 
 
 def run_tool(
-    command: Sequence[str], home: Path, given: str = "", more: Mapping[str, str] | None = None
+    command: Sequence[str],
+    home: Path,
+    given: str = "",
+    more: Mapping[str, str] | None = None,
+    limit_s: float = TOOL_S,
 ) -> str:
     """What a tool of a server's says, run as the server will be, with `given` as its input.
 
@@ -72,36 +76,33 @@ def run_tool(
     account.give_folder(user, home)
     _enable_signals()
     with _run_watchdog(command[0], home):
-        done = _run(
-            [*account.build_account_prefix(user, signal.SIGKILL), *command], home, given, more or {}
-        )
-    if done is None:
-        raise TrialFailed(f"{command[0]} took longer than {TOOL_S:.0f} s")
+        prefix = account.build_account_prefix(user, signal.SIGKILL)
+        try:
+            done = _run([*prefix, *command], limit_s, given, home, more or {})
+        except subprocess.TimeoutExpired:
+            raise TrialFailed(f"{command[0]} took longer than {limit_s:.0f} s") from None
     if done.returncode:
         raise diagnose_failure(f"{Path(command[0]).name} failed", done.stdout)
     return done.stdout
 
 
 def _run(
-    command: Sequence[str], home: Path, given: str, more: Mapping[str, str]
-) -> subprocess.CompletedProcess[str] | None:
-    """A tool played to its end, its errors among its words; None where it takes too long."""
-    try:
-        heed = subprocesses.Heed()
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            env=build_server_environment(home, more),
-            cwd=home,
-            start_new_session=True,
-        )
-        return subprocesses.finish(process, heed, TOOL_S, given)
-    except subprocess.TimeoutExpired:
-        return None
+    command: Sequence[str], limit_s: float, given: str, home: Path, more: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """A tool played to its end, its errors among its words."""
+    heed = subprocesses.Heed()
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env=build_server_environment(home, more),
+        cwd=home,
+        start_new_session=True,
+    )
+    return subprocesses.finish(process, heed, limit_s, given)
 
 
 def ask_program(command: Sequence[str], more: Mapping[str, str] | None = None) -> str:

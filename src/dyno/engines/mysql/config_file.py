@@ -53,9 +53,7 @@ MEMORY = re.compile(
 )
 #: What data are made with, which a file says too late.
 MADE_WITH = ("innodb_page_size", "lower_case_table_names")
-_WORDS = re.compile(
-    r"^\d{4}-\d\d-\d\d.*?\[(?:Warning|ERROR)\] (?:\[[^]]*\] )*(?:/\S+: )?(.+)$", re.MULTILINE
-)
+_WORDS = r"^\d{4}-\d\d-\d\d.*?\[(?:%s)\] (?:\[[^]]*\] )*(?:/\S+: )?(.+)$"
 _UNKNOWN = re.compile(r"unknown (?:variable|option)")
 _ABORTING = "Aborting"
 
@@ -63,7 +61,7 @@ _ABORTING = "Aborting"
 def read_options(build: Build, prefix: Prefix, file: Path) -> list[ConfigOption]:
     """Every option of the file that this server reads, judged; the last of each name."""
     given = {_find_name(word): word for word in _list_words(build, prefix, file)}
-    usual = set(map(_strip_numbers, _find_words(_ask(build, prefix))))
+    usual = set(map(_strip_numbers, find_words(_ask(build, prefix))))
     return [_judge(build, prefix, name, word, usual) for name, word in given.items()]
 
 
@@ -93,9 +91,9 @@ def _judge(build: Build, prefix: Prefix, name: str, word: str, usual: set[str]) 
     held = _find_reason(name, value)
     refused, said = "", list[str]()
     try:
-        said = _find_words(_ask(build, prefix, word))
+        said = find_words(_ask(build, prefix, word))
     except TrialFailed as failed:
-        said = _find_words(failed.cause) or [failed.cause.splitlines()[-1]]
+        said = find_words(failed.cause, "ERROR") or [failed.cause.splitlines()[-1]]
         known = [it for it in said if not held or _UNKNOWN.search(it)]
         refused = next((it for it in known if _UNKNOWN.search(it)), known[0] if known else "")
     plain = name.removeprefix("loose_")
@@ -136,8 +134,10 @@ def _ask(build: Build, prefix: Prefix, word: str = "") -> str:
         return process.run_tool(command, place, more=prefix.build_environment())
 
 
-def _find_words(said: str) -> list[str]:
-    return [it.strip() for it in _WORDS.findall(said) if it.strip() != _ABORTING]
+def find_words(said: str, kinds: str = "Warning|ERROR") -> list[str]:
+    """Warnings and errors of a server's log, without their places in it."""
+    found = (it.strip() for it in re.findall(_WORDS % kinds, said, re.MULTILINE))
+    return [it for it in found if it != _ABORTING]
 
 
 def _strip_numbers(text: str) -> str:

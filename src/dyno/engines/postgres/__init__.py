@@ -52,6 +52,7 @@ from dyno.engines.postgres.evidence import (
     TellsPostgresWaits,
 )
 from dyno.engines.postgres.explain import ExplainsPostgresPath
+from dyno.engines.postgres.folder_upgrade import upgrade_cluster
 from dyno.engines.postgres.libpq import convert_address as convert_address
 from dyno.engines.postgres.libpq import make_client_session as make_client_session
 from dyno.engines.postgres.likeness import liken_settings, list_remarks
@@ -164,6 +165,10 @@ class Engine(
     def format_config(self, options: Sequence[ConfigOption]) -> tuple[str, dict[str, str]]:
         """A file of these; nothing of them shapes an empty cluster."""
         return config_file.format_file(options), {}
+
+    def upgrade_folder(self, old: Build, new: Build, home: Path, settings: dict[str, str]) -> str:
+        """By `pg_upgrade` of the newer release, `--check` first."""
+        return upgrade_cluster(old, new, home, _choose_checksums(settings))
 
     def list_remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
         """Keys that can have no effect where they stand, and what a bare number amounts to."""

@@ -132,6 +132,17 @@ def lay_cluster(build: Build, checksums: bool | None, data: Path) -> None:
         cache.copy(empty, data)
 
 
+def list_init_options(build: Build, checksums: bool | None, data: Path) -> list[str]:
+    """How `initdb` of a build makes a cluster of ours."""
+    options = ["--no-sync", "--encoding=UTF8", "--locale=C", "--auth=trust"]
+    options += ["--username", NAME, "-D", str(data)]
+    if checksums:
+        options.append("--data-checksums")
+    elif checksums is False and _builds.parse_version(build.version)[0] >= 18:
+        options.append("--no-data-checksums")
+    return options
+
+
 def close(data: Path) -> None:
     """Lets nobody but us into the server on `data`; where a user wrote who may, that stays."""
     access = data / "pg_hba.conf"
@@ -154,12 +165,7 @@ def _ensure_empty_cluster(build: Build, checksums: bool | None) -> Path:
 
     def make(folder: Path) -> None:
         data = folder / "data"
-        options = ["--no-sync", "--encoding=UTF8", "--locale=C", "--auth=trust"]
-        options += ["--username", NAME, "-D", str(data)]
-        if checksums:
-            options.append("--data-checksums")
-        elif checksums is False and _builds.parse_version(build.version)[0] >= 18:
-            options.append("--no-data-checksums")
+        options = list_init_options(build, checksums, data)
         process.run_tool([str(tools / "initdb"), *options], folder, more=more)
         (data / "pg_hba.conf").write_text(ANYBODY)
         single = [str(build.program), "--single", "-D", str(data), "template1"]

@@ -66,9 +66,12 @@ def judge_rehearsal(view: RunView) -> Rehearsal:
         died = failed is not None and failed.candidate == name_contents(own.name)
         side = named.own if died else named.base
         why = f"the log failed on {side}: {failed.why_failed}" if failed else "not played yet"
-        sentence = " ".join(
-            filter(None, (f"Nothing was compared: {why}.", _describe_options(named)))
-        )
+        sentence = f"Nothing was compared: {why}."
+        if failed and failed.failure and failed.upgrade and failed.upgrade.failed:
+            why = f"{side} cannot take over the data folder of {named.base}"
+            sentence = f"The upgrade fails: {why}: {failed.failure.message.rstrip('.')}."
+            named = replace(named, upgrade=failed.upgrade)
+        sentence = " ".join(filter(None, (sentence, _describe_options(named))))
         code = 1 if died or _list_failing(named) else 2
         return replace(named, sentence=sentence, failure=why, exit_code=code)
     found = compare_plans(_find_explained(view), own.name)
@@ -83,6 +86,7 @@ def judge_rehearsal(view: RunView) -> Rehearsal:
     own_times = {name: it for name, it in times.items() if name != OTHERS}
     named = replace(
         named,
+        upgrade=next((t.upgrade for t in (*view.contents, *view.trials) if t.upgrade), None),
         classes=_sort_classes(
             judge_class(
                 it,
@@ -267,7 +271,8 @@ def compute_unjudged_percent(found: Rehearsal) -> float:
 def _choose_exit(found: Rehearsal, run: Run) -> int:
     is_slower = found.others is not None and found.others.word == "slower"
     is_grave = any(each.is_grave for each in (*found.classes, *found.tables))
-    if is_slower or is_grave or _list_failing(found):
+    is_damaged = found.upgrade is not None and bool(found.upgrade.faults)
+    if is_slower or is_grave or is_damaged or _list_failing(found):
         return 1
     is_untimed = not found.others and not any(it.time for it in found.classes)
     is_little = compute_unjudged_percent(found) > UNJUDGED_PERCENT
@@ -355,6 +360,9 @@ def _describe_unjudged(found: Rehearsal) -> str:
 def _describe_more(found: Rehearsal) -> str:
     """What no class tells: tables in the end, and the time of those that have none of their own."""
     told = [*filter(None, [_describe_options(found)])]
+    if found.upgrade and (faults := len(found.upgrade.faults)):
+        noun, verb = ("check", "finds") if faults == 1 else ("checks", "find")
+        told.append(f"{faults:,} {noun} of the upgraded folder {verb} faults.")
     tables = [it for it in found.tables if it.answers.kind == "table"]
     if other := [it for it in tables if it.is_grave]:
         noun = f"{len(tables):,} table{'s' * (len(tables) != 1)}"
