@@ -112,7 +112,7 @@ def test_show_tells_a_counts_functions_by_layer(
 ) -> None:
     assert run_words(["show", word]) == 0
     said = capsys.readouterr().out
-    assert "1.1 is heavier: 1,020 instructions an event" in said
+    assert "1.1 is heavier: 1,020 instructions per event" in said
     layer, function = said.rindex("b-tree"), said.rindex("find")
     assert layer < function
 

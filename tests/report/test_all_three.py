@@ -27,7 +27,7 @@ def books(tmp_path_factory: pytest.TempPathFactory) -> list[Book]:
     return [made, make_sampled_book(tmp_path_factory.mktemp("sampled")), make_crossed_book()]
 
 
-def list_texts(thing: Any) -> Iterator[str]:
+def list_texts(thing: Any, folded: bool = True) -> Iterator[str]:
     """Every text of a document, down to the spans; pictures and what only a pointer sees aside."""
     if isinstance(thing, str):
         yield from (it.text for it in doc.list_spans(thing))
@@ -35,18 +35,20 @@ def list_texts(thing: Any) -> Iterator[str]:
         yield thing.text
     elif isinstance(thing, list | tuple):
         for each in thing:
-            yield from list_texts(each)
+            yield from list_texts(each, folded)
     elif isinstance(thing, doc.RowTable | doc.Items) and not (
         thing.rows if isinstance(thing, doc.RowTable) else thing.items
     ):
         return  # not shown
     elif isinstance(thing, doc.Terms):
-        yield from (text for name, own in thing.rows if own for text in list_texts([name, *own]))
+        yield from list_texts([[name, *own] for name, own in thing.rows if own], folded)
+    elif isinstance(thing, doc.Details) and not (folded or thing.is_printed):
+        yield from list_texts(thing.summary)
     elif not isinstance(thing, doc.Figure | doc.Flame | doc.Forest | doc.Bars):
         for field in dataclasses.fields(thing):
             if field.name not in ("anchor", "tone", "kind"):
                 value = getattr(thing, field.name)
-                yield from () if isinstance(value, bool | int) else list_texts(value)
+                yield from () if isinstance(value, bool | int) else list_texts(value, folded)
 
 
 def squeeze(text: str) -> str:
@@ -62,9 +64,10 @@ def test_every_word_of_a_section_is_in_all_three(books: list[Book], name: str) -
         plain = squeeze(render_markdown(document))
         for text in texts:
             assert squeeze(text) in page, f"{name} in HTML"
-            assert squeeze(text) in told, f"{name} on a terminal"
             said = any(squeeze(it) in plain for it in (text, escape_markdown(text)))
             assert said, f"{name} in Markdown"
+        for text in list_texts(list(document), folded=False):
+            assert squeeze(text) in told, f"{name} on a terminal"
 
 
 def test_most_sections_have_something_to_say_of_these_runs(books: list[Book]) -> None:

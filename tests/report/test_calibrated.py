@@ -32,7 +32,7 @@ def test_error_rates_come_with_interval_date_engine_and_size(book: Book) -> None
 def test_no_calibration_says_what_to_run(book: Book) -> None:
     never = changed(book, calibration=None)
     assert "None for this host: run dyno calibrate." in said(never)
-    assert "none for this host: run `dyno calibrate`" in terminal(never)
+    assert "None for this host: run `dyno calibrate`." in terminal(never)
 
 
 def test_a_stale_calibration_says_so_and_one_of_another_engine_too(book: Book) -> None:
@@ -42,4 +42,4 @@ def test_a_stale_calibration_says_so_and_one_of_another_engine_too(book: Book) -
     old = changed(book, calibration=stale)
     assert "Stale: kernel was 'a' and is 'b'." in said(old)
     assert "None on null: run dyno calibrate." in said(old)
-    assert "STALE: kernel was 'a' and is 'b'" in terminal(old)
+    assert "Stale: kernel was 'a' and is 'b'." in terminal(old)

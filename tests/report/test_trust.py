@@ -76,7 +76,6 @@ def test_the_worst_audit_comes_first(book: Book) -> None:
     findings = (Finding("a", "sound", "x"), Finding("b", "doubtful", "y"))
     judged = found(book, *findings, Finding("c", "invalid", "z"))
     assert "1 invalid, 1 doubtful, 1 sound." in said(judged)
-    assert "1 invalid, 1 doubtful, 1 sound" in terminal(judged)
     assert "No audit has judged this run." in said(found(book))
 
 
@@ -88,7 +87,7 @@ def test_what_was_not_checked_is_counted_apart_and_stands_with_its_reason(book: 
     drawn = draw(SECTION, judged)
     assert drawn.index("what was not checked, and why") < drawn.index("nobody was asked")
     assert drawn.index("nobody was asked") < drawn.index("what was found sound")
-    assert "1 sound, 1 not checked (b)" in terminal(judged)
+    assert "what was not checked, and why: b" in terminal(judged)
 
 
 def test_what_does_not_apply_is_counted_apart_from_what_could_not_be_seen(book: Book) -> None:
@@ -96,7 +95,7 @@ def test_what_does_not_apply_is_counted_apart_from_what_could_not_be_seen(book: 
     blind = Finding("b", "not checked", "nobody was asked")
     judged = found(book, Finding("a", "sound", "x"), blind, *none)
     assert "1 sound, 1 not checked, 2 do not apply." in said(judged)
-    assert "1 sound, 1 not checked (b), 2 do not apply" in terminal(judged)
+    assert "1 sound, 1 not checked, 2 do not apply." in terminal(judged)
     assert "1 does not apply" in terminal(found(book, none[0]))
     drawn = draw(SECTION, judged)
     assert drawn.index("nobody was asked") < drawn.index("what does not apply to this run")
@@ -113,7 +112,7 @@ def test_controls_that_differ_or_could_not_be_held_stand_open(book: Book) -> Non
         "1 more are left as this host has them; not available here: turbo"
     )
     assert f"5 controls: {summary}" in told
-    assert f"{summary}; governor: not controllable here: no cpufreq" in terminal(book)
+    assert summary in terminal(book)
 
 
 def test_a_control_s_row_has_what_was_found_and_done(book: Book) -> None:
@@ -131,7 +130,7 @@ def test_what_the_pilot_chose_is_told(book: Book) -> None:
     piloted = changed(book, pilot=Pilot("together", empty_ns))
     sentence = "Pinning together: an empty answer takes 66 µs between two cores and 4 µs on one."
     assert sentence in said(piloted) and sentence not in said(book)
-    assert f"pilot        {sentence}" in terminal(piloted)
+    assert sentence in terminal(piloted)
 
 
 def test_the_host_is_told_worst_first_and_what_could_not_be_seen(book: Book) -> None:
@@ -139,12 +138,11 @@ def test_the_host_is_told_worst_first_and_what_could_not_be_seen(book: Book) -> 
     assert "Example 9000, 2 cores, kernel 6.1.0" in told
     assert "76 of 100. Not visible there: governor." in told
     assert told.index("poor swap: 1.0 of 8.0 GB") < told.index("fair CPU: Example 9000")
-    assert "host         76 of 100; poor: swap (1.0 of 8.0 GB in use); fair: CPU" in terminal(book)
+    assert "poor swap: 1.0 of 8.0 GB" in terminal(book)
 
 
 def test_a_host_that_nobody_looked_at_is_not_a_good_one(book: Book) -> None:
     assert "Not surveyed when the run began" in said(changed(book, survey=None))
-    assert "not surveyed: `dyno doctor`" in terminal(changed(book, survey=None))
     assert "100 of 100: nothing that could be seen" in said(changed(book, survey=()))
 
 
@@ -176,7 +174,7 @@ def test_a_run_that_has_nothing_yet_can_be_told(tmp_path: Path) -> None:
     verdict = type(book.verdict)("invalid", "no trial ended well", False, (), (), ())
     empty = changed(Book(tmp_path, book.run, [], verdict), survey=None, calibration=None)
     assert "no restart counts." in said(empty)
-    assert "no restart counts; nothing lost" in terminal(empty)
+    assert "no restart counts." in terminal(empty)
 
 
 def test_the_first_screen_says_whether_the_verdict_is_to_be_relied_on(book: Book) -> None:

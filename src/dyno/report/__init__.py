@@ -32,7 +32,6 @@ class Book:
 
     @cached_property
     def view(self) -> RunView:
-        """Which trials count, and their numbers, as the judge has them."""
         from dyno.judge.analysis.run_view import RunView  # loads scipy; a history needs words only
 
         return RunView(self.run, self.trials)
@@ -60,6 +59,5 @@ class Section:
 
 
 def load_sections() -> dict[str, Section]:
-    """Every section by its file's name, in the order of the page."""
     found: dict[str, Section] = load_things("dyno.report.sections", "SECTION")
     return dict(sorted(found.items(), key=lambda pair: pair[1].place))

@@ -46,12 +46,10 @@ class ControlSummary:
 
     @property
     def differs(self) -> bool:
-        """Do the candidates differ in it?"""
         return len(set(self.values.values())) > 1
 
     @property
     def is_kept(self) -> bool:
-        """Was it left as it was, for all candidates?"""
         return set(self.values.values()) == {KEEP}
 
     @property
@@ -204,7 +202,6 @@ def _describe_restarts(book: Book) -> str:
 
 
 def _describe_loads(book: Book) -> str:
-    """On how many loads of the data that rests."""
     trials = list(book.view.counted_trials)
     numbers_of: dict[str, set[int]] = defaultdict(set)
     for trial in trials:
@@ -236,7 +233,6 @@ def _describe_losses(book: Book) -> list[str]:
 
 
 def _describe_spread(book: Book) -> str:
-    """The spreads in one clause, with the widest named."""
     found = sorted(book.verdict.spread, key=lambda each: -each.cov_percent)
     if not found:
         return ""
@@ -249,7 +245,6 @@ def _describe_spread(book: Book) -> str:
     return f"vary by {reach} (CoV), most in {where}: {worst}"
 
 
-NONE = "none for this host: run `dyno calibrate`"
 NOT_CALIBRATED = "dyno calibrate measures how often it errs"
 MADE_UP = "synthetic"
 
@@ -271,7 +266,6 @@ class CalibrationSummary:
 
 
 def summarize_calibration(run: Run) -> CalibrationSummary:
-    """The run's snapshot, sorted by what matters to it."""
     known = run.calibration
     if known is None:
         return CalibrationSummary()
@@ -355,7 +349,6 @@ def _count_audits(findings: Sequence[Finding]) -> tuple[TextSpan, str]:
 
 
 def _describe_blocks(book: Book) -> tuple[TextSpan, str]:
-    """How many blocks count, of how many restarts, and what was lost."""
     counted, dropped = list(book.view.counted_trials), book.verdict.dropped
     blocks = words.format_count(len({(trial.workload, trial.block) for trial in counted}), "block")
     if book.verdict.complete and book.verdict.overall in ("slower", "not slower", "faster"):

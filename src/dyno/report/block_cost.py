@@ -36,7 +36,6 @@ class BlockCost:
 
 
 def compute_block_costs(book: Book) -> list[BlockCost]:
-    """Of every whole block whose trials say when they began and were over."""
     blocks: dict[tuple[str, int, int], list[Trial]] = defaultdict(list)
     for t in book.trials:
         if t.block >= 0 and t.status == "ok" and t.over_ns and _list_compared(book, t):

@@ -16,6 +16,7 @@ from dyno.record.capacity import (
     CapacityStep,
     LimitTerm,
 )
+from dyno.report import document as doc
 from dyno.report.charts import (
     Axis,
     Band,
@@ -27,18 +28,6 @@ from dyno.report.charts import (
     Mark,
     Note,
     choose_colour,
-)
-from dyno.report.document import (
-    Block,
-    Document,
-    Figure,
-    Heading,
-    Listing,
-    RowTable,
-    TableCell,
-    Words,
-    list_prose,
-    make_columns,
 )
 from dyno.report.words import format_client_loads, format_count
 
@@ -74,7 +63,6 @@ def describe_answer(plan: CapacityPlan, result: CapacityResult) -> Iterator[str]
 
 
 def list_running(plan: CapacityPlan) -> list[str]:
-    """The candidates that are servers which run already."""
     return [side.name for side in plan.run.candidates if side.attached]
 
 
@@ -153,7 +141,7 @@ def _format_value(words: str, value: float | None) -> str:
     return f"{name} {numbers.format_quantity(value, 'ns')}"
 
 
-STEP_COLUMNS = make_columns(
+STEP_COLUMNS = doc.make_columns(
     *("block and step", "said", "within the limit, /s", "failed", "unsent", "driver busy, %")
 )
 #: An axis from x to less than so many times x has equal steps, about as many as `TICKS`.
@@ -172,7 +160,6 @@ CAPTION = (
 def render_capacity(
     plan: CapacityPlan, blocks: Sequence[CapacityBlock], result: CapacityResult
 ) -> str:
-    """The page as text."""
     from dyno.report.html.page import PageHead, build_page  # not loaded for a terminal
 
     word = ", ".join(row.word for row in result.comparisons) or "capacity"
@@ -190,23 +177,25 @@ def render_capacity(
 
 def build_capacity(
     plan: CapacityPlan, blocks: Sequence[CapacityBlock], result: CapacityResult
-) -> Document:
+) -> doc.Document:
     """All of a run: the answer, the curve of latency against rate, every step."""
     charts = [_make_chart(plan, blocks, result, at) for at in range(len(plan.terms))]
-    curve: list[Block] = [Heading("Latency against rate", "curve"), Figure(charts, CAPTION)]
+    curve: list[doc.Block] = [
+        doc.Heading("Latency against rate", "curve"),
+        doc.Figure(charts, CAPTION),
+    ]
     return [
-        Heading("Answer", "answer"),
+        doc.Heading("Answer", "answer"),
         *build_answer(plan, result),
         *(curve if charts else []),
-        Heading("Every step", "steps"),
+        doc.Heading("Every step", "steps"),
         *_list_steps(plan, blocks),
-        Heading("How it was measured", "basis"),
+        doc.Heading("How it was measured", "basis"),
         *_list_basis(plan, blocks),
     ]
 
 
-def build_answer(plan: CapacityPlan, result: CapacityResult) -> list[Block]:
-    """The verdict, then what each candidate holds."""
+def build_answer(plan: CapacityPlan, result: CapacityResult) -> list[doc.Block]:
     rows = [
         (
             side.candidate,
@@ -217,8 +206,8 @@ def build_answer(plan: CapacityPlan, result: CapacityResult) -> list[Block]:
         for side in result.candidates
     ]
     title = f"The highest rate that holds {plan.limit_words}, {result.unit}s/s"
-    columns = make_columns("candidate", "mean", "95 % interval", after=("restarts",))
-    return [*list_prose(describe_answer(plan, result)), RowTable(columns, rows, title)]
+    columns = doc.make_columns("candidate", "mean", "95 % interval", after=("restarts",))
+    return [*doc.list_prose(describe_answer(plan, result)), doc.RowTable(columns, rows, title)]
 
 
 def _format(rate: float | None) -> str:
@@ -228,7 +217,6 @@ def _format(rate: float | None) -> str:
 def _make_chart(
     plan: CapacityPlan, blocks: Sequence[CapacityBlock], result: CapacityResult, at: int
 ) -> Chart:
-    """The values of one limit's term against the rate, by candidate."""
     term = plan.terms[at]
     by_name = {
         side.name: [
@@ -329,7 +317,7 @@ def _make_dot(plan: CapacityPlan, step: CapacityStep, at: int, y: Axis) -> Dot:
     return Dot(step.rate_per_s, shown, tip, shape="full" if step.holds else "hollow")
 
 
-def _list_steps(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> Iterator[Block]:
+def _list_steps(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> Iterator[doc.Block]:
     """A table for each candidate, and one of the same script without an engine."""
     for side in plan.run.candidates:
         rows = [
@@ -339,18 +327,18 @@ def _list_steps(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> Iterator
             if each.candidate == side.name
             for number, step in enumerate(each.steps, 1)
         ]
-        yield RowTable(STEP_COLUMNS, rows, side.name)
+        yield doc.RowTable(STEP_COLUMNS, rows, side.name)
     baselines = [
         _make_row(plan, f"{block.block + 1}", step) for block in blocks for step in block.baselines
     ]
-    yield RowTable(STEP_COLUMNS, baselines, "The same script without an engine")
+    yield doc.RowTable(STEP_COLUMNS, baselines, "The same script without an engine")
 
 
-def _make_row(plan: CapacityPlan, name: str, step: CapacityStep) -> list[Words | TableCell]:
+def _make_row(plan: CapacityPlan, name: str, step: CapacityStep) -> list[doc.Words | doc.TableCell]:
     busy = step.driver_busy_percent
     return [
         name,
-        TableCell(describe_step(plan, step), tone="" if step.holds else "bad"),
+        doc.TableCell(describe_step(plan, step), tone="" if step.holds else "bad"),
         format_rate(step.goodput_per_s),
         f"{step.failed:,}",
         f"{step.skipped:,}",
@@ -363,7 +351,7 @@ def _describe_running(plan: CapacityPlan) -> str:
     return f"{names} ran already: its data were loaded anew, and it was not. " if names else ""
 
 
-def _list_basis(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> list[Block]:
+def _list_basis(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> list[doc.Block]:
     (workload,) = plan.run.workloads
     (phase,) = workload.phases
     (stream,) = phase.streams
@@ -382,4 +370,4 @@ def _list_basis(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> list[Blo
         "limit, count as too late. The rate holds for a step's length; of an hour it says nothing.",
         f"Seed {plan.run.seed}.",
     ]
-    return [*list_prose(sentences), Listing(plan.run.command, "to repeat")]
+    return [*doc.list_prose(sentences), doc.Listing(plan.run.command, "to repeat")]

@@ -46,7 +46,6 @@ class Axis:
 
     @property
     def shown(self) -> list[tuple[float, str]]:
-        """The ticks between the ends."""
         return [tick for tick in self.ticks if self.low <= tick[0] <= self.high]
 
     def find_share(self, value: float) -> float:
@@ -148,7 +147,6 @@ def choose_colour(position: int) -> str:
 
 
 def join_dots(dots: Sequence[Dot], colour: str, name: str) -> list[Line | Dots]:
-    """Small dots and the line from each to the next."""
     line = Line([[(dot.x, dot.y) for dot in dots]], colour, name)
     return [line, Dots(dots, colour, name, radius_px=3)]
 

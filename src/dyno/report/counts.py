@@ -16,20 +16,7 @@ from dyno.record.count import (
     CountWord,
     FunctionChange,
 )
-from dyno.report.document import (
-    Block,
-    Document,
-    Forest,
-    Heading,
-    Listing,
-    Prose,
-    RowTable,
-    TableCell,
-    Tone,
-    cut_table,
-    list_prose,
-    make_columns,
-)
+from dyno.report import document as doc
 from dyno.report.names import NamedRow, describe_candidate, name_pair
 
 #: The shape and colour of a count's word: those of time's.
@@ -120,7 +107,6 @@ def _convert_row(metric: Metric, row: CountComparison) -> Comparison:
 
 
 def _describe_changes(found: Sequence[FunctionChange], what: str) -> str:
-    """Those that changed most, each with its instructions."""
     told = [
         f"{it.name} ({it.layer}) {it.change:+,.1f}" if it.name else f"{it.layer} {it.change:+,.1f}"
         for it in found
@@ -130,22 +116,27 @@ def _describe_changes(found: Sequence[FunctionChange], what: str) -> str:
     return f"by {what}: {'; '.join(told[:NAMED]) or 'none changed'}{more}"
 
 
-def build_first_screen(count: Count, rows: Sequence[CountComparison]) -> Document:
-    """The headline, its rows drawn, what changed, and what it rests on."""
+def build_first_screen(count: Count, rows: Sequence[CountComparison]) -> doc.Document:
     basis = [*describe_spread(count.counts), describe_builds(count), BLIND]
-    blocks: list[Block] = [Prose(f"{build_count_headline(count, rows)}.", "strong"), Prose("")]
-    blocks += [Forest(count.candidates, name_count_rows(count, rows), "restarts"), Prose("")]
+    blocks: list[doc.Block] = [
+        doc.Prose(f"{build_count_headline(count, rows)}.", "strong"),
+        doc.Prose(""),
+    ]
+    blocks += [
+        doc.Forest(count.candidates, name_count_rows(count, rows), "restarts"),
+        doc.Prose(""),
+    ]
     for row in rows:
         if len(rows) > 1:
-            blocks.append(Prose(f"on {row.candidate}", indent=2))
-        blocks.append(Prose(_describe_changes(row.layers, "layer"), indent=2))
-        blocks.append(Prose(_describe_changes(row.changes, "function"), indent=2))
-    return [*blocks, Prose(""), Prose(" ".join(filter(None, basis)), indent=2)]
+            blocks.append(doc.Prose(f"on {row.candidate}", indent=2))
+        blocks.append(doc.Prose(_describe_changes(row.layers, "layer"), indent=2))
+        blocks.append(doc.Prose(_describe_changes(row.changes, "function"), indent=2))
+    return [*blocks, doc.Prose(""), doc.Prose(" ".join(filter(None, basis)), indent=2)]
 
 
-def build_count(count: Count, rows: Sequence[CountComparison]) -> Document:
+def build_count(count: Count, rows: Sequence[CountComparison]) -> doc.Document:
     """All of a count: the verdict, what changed, and how it was counted."""
-    columns = make_columns("candidate", "instructions", "restarts apart, %", "others beside")
+    columns = doc.make_columns("candidate", "instructions", "restarts apart, %", "others beside")
     sides = [
         (
             it.candidate,
@@ -155,49 +146,57 @@ def build_count(count: Count, rows: Sequence[CountComparison]) -> Document:
         )
         for it in count.counts
     ]
-    blocks: list[Block] = [
-        Heading("Verdict", "verdict"),
-        Forest(count.candidates, name_count_rows(count, rows), "restarts"),
-        *(Prose(describe_comparison(count, row)) for row in rows),
-        Prose(BLIND),
-        RowTable(columns, sides, f"Instructions per {count.unit}"),
+    blocks: list[doc.Block] = [
+        doc.Heading("Verdict", "verdict"),
+        doc.Forest(count.candidates, name_count_rows(count, rows), "restarts"),
+        *(doc.Prose(describe_comparison(count, row)) for row in rows),
+        doc.Prose(BLIND),
+        doc.RowTable(columns, sides, f"Instructions per {count.unit}"),
     ]
     for at, row in enumerate(rows, 1):
         blocks += [
-            Heading(f"What changed: {row.base} → {row.candidate}", f"changes-{at}"),
-            *_build_changes(row, "layer", [(it.layer, "", it) for it in row.layers]),
+            doc.Heading(f"What changed: {row.base} → {row.candidate}", f"changes-{at}"),
+            *_build_changes(row, "By layer", [(it.layer, "", it) for it in row.layers]),
             *_build_changes(
-                row, "function", [(it.name, f"{it.layer} · {it.object}", it) for it in row.changes]
+                row,
+                "Functions that changed",
+                [(it.name, f"{it.layer} · {it.object}", it) for it in row.changes],
             ),
             *_build_changes(
                 row,
-                "call, with all that it calls",
+                "Calls, with all that they call",
                 [("\u2003" * it.depth + it.name, "", it) for it in row.tree],
             ),
         ]
-    return [*blocks, Heading("How it was counted", "basis"), *_build_basis(count)]
+    return [*blocks, doc.Heading("How it was counted", "basis"), *_build_basis(count)]
 
 
 def _build_changes(
     row: CountComparison,
-    what: str,
+    title: str,
     found: Sequence[tuple[str, str, FunctionChange | CallChange]],
-) -> list[Block]:
+) -> list[doc.Block]:
     """A table of what changed; an interval where the repetitions do not agree."""
     rows = []
     for name, detail, it in found:
         low, high = (it.low, it.high) if isinstance(it, FunctionChange) else (None, None)
         is_exact = low is None or high is None or high - low < 0.2
         ends = "" if is_exact else f" {format_interval(low, high, '{:+,.0f}'.format)}"
-        tone: Tone = "bad" if it.change > 0 else "good" if it.change < 0 else ""
+        tone: doc.Tone = "bad" if it.change > 0 else "good" if it.change < 0 else ""
         share = f"{100.0 * it.change / row.base_value:+.2f}"
-        changed = (TableCell(f"{it.change:+,.1f}{ends}", tone=tone), TableCell(share, tone=tone))
-        rows.append((TableCell(name, detail), f"{it.before:,.1f}", f"{it.after:,.1f}", *changed))
-    columns = make_columns(what, row.base, row.candidate, "change", "change, % of all")
-    return cut_table(RowTable(columns, rows), SHOWN, f"{what.partition(',')[0]}s")
+        changed = (
+            doc.TableCell(f"{it.change:+,.1f}{ends}", tone=tone),
+            doc.TableCell(share, tone=tone),
+        )
+        rows.append(
+            (doc.TableCell(name, detail), f"{it.before:,.1f}", f"{it.after:,.1f}", *changed)
+        )
+    what = title.removeprefix("By ").partition(" ")[0].partition(",")[0].lower().removesuffix("s")
+    columns = doc.make_columns(what, row.base, row.candidate, "change", "change, % of all")
+    return doc.cut_table(doc.RowTable(columns, rows, title), SHOWN, f"{what}s")
 
 
-def _build_basis(count: Count) -> list[Block]:
+def _build_basis(count: Count) -> list[doc.Block]:
     options = " ".join(f"{name}={value}" for name, value in count.options.items())
     sentences = [
         f"{count.valgrind}'s callgrind, {count.workload}, phase {count.phase}, one user: the "
@@ -208,25 +207,27 @@ def _build_basis(count: Count) -> list[Block]:
         *(*map(describe_unnamed, count.counts), describe_builds(count)),
         f"For KCachegrind: {', '.join(file for each in count.counts for file in each.files)}.",
     ]
-    return [*list_prose(sentences), Listing(count.command, "to repeat")]
+    return [*doc.list_prose(sentences), doc.Listing(count.command, "to repeat")]
 
 
-def build_functions(count: Count) -> Document:
+def build_functions(count: Count) -> doc.Document:
     """Each candidate's functions by layer, the heaviest first."""
-    blocks: list[Block] = []
+    blocks: list[doc.Block] = []
     for each in count.counts:
         rows: list[tuple[str, str]] = []
         for layer, instructions in sorted(each.layers.items(), key=lambda it: -it[1]):
             rows.append((layer, f"{instructions:,.1f}"))
             own = [it for it in each.functions if it.layer == layer][:FUNCTIONS]
             rows += [(f"  {it.name}", f"{it.instructions:,.1f}") for it in own]
-        columns = make_columns("layer and function", f"per {count.unit}")
-        blocks += [Heading(f"{each.candidate}: {each.instructions:,.1f}"), RowTable(columns, rows)]
+        columns = doc.make_columns("layer and function", f"per {count.unit}")
+        blocks += [
+            doc.Heading(f"{each.candidate}: {each.instructions:,.1f}"),
+            doc.RowTable(columns, rows),
+        ]
     return blocks
 
 
 def render_count(count: Count, rows: Sequence[CountComparison]) -> str:
-    """The page as text."""
     from dyno.report.html.page import PageHead, build_page  # not loaded for a terminal
 
     front = PageHead(

@@ -19,20 +19,7 @@ from dyno.record.disk import (
     PublishedFigure,
     RunCommits,
 )
-from dyno.report.document import (
-    Bars,
-    Block,
-    Document,
-    Heading,
-    Listing,
-    Prose,
-    RowTable,
-    TableColumn,
-    TextSpan,
-    Tone,
-    list_prose,
-    make_columns,
-)
+from dyno.report import document as doc
 from dyno.report.words import TONES, format_count
 
 #: What each part of a request's time is called.
@@ -56,7 +43,6 @@ class RequestTime:
 
     @property
     def rest(self) -> float:
-        """What none of them has."""
         return max(0.0, self.total - self.submit - self.queue - (self.device or 0.0))
 
     @property
@@ -84,7 +70,6 @@ class JobSummary:
 
 
 def summarize_jobs(run: DiskRun) -> list[JobSummary]:
-    """Every job on every side that was played."""
     traces = {(each.side, each.job): each for each in run.traces}
     return [
         _summarize(run, job, side, traces.get((side.name, job.name)))
@@ -151,7 +136,6 @@ def format_rate(each: JobSummary) -> str:
 
 
 def describe_device(side: DiskSide) -> str:
-    """What a side lies on, in a line."""
     facts = side.device
     told = [side.file_system, "/".join(facts.stack) or "no device is visible below it"]
     told += [f"scheduler {facts.scheduler}" if facts.scheduler else ""]
@@ -163,7 +147,6 @@ def describe_device(side: DiskSide) -> str:
 
 
 def describe_basis(run: DiskRun) -> str:
-    """How it was played."""
     blocks = format_count(run.blocks, "block")
     slices = f" in {run.slices} slices" if run.slices > 1 else ""
     return (
@@ -197,7 +180,6 @@ class PublishedBeside:
 
 
 def list_published(run: DiskRun) -> list[PublishedBeside]:
-    """What was published of the matrix, beside what was measured here."""
     jobs = [job for job in run.jobs if job.access == "direct" and job.in_flight == 1]
     found = []
     for each in run.published:
@@ -238,7 +220,6 @@ class CommitForecast:
 
 
 def forecast_commits(run: DiskRun) -> list[CommitForecast]:
-    """Each phase on each side, by each job of one user that commits."""
     found = []
     for each in run.commits:
         for side in run.sides:
@@ -250,7 +231,6 @@ def forecast_commits(run: DiskRun) -> list[CommitForecast]:
 
 
 def make_commit_cells(each: CommitForecast) -> tuple[str, ...]:
-    """A row of the table of forecasts."""
     did = each.commits
     log = "" if did.log_bytes is None else f", {did.log_bytes:,.0f} B"
     users = format_count(did.users, "user")
@@ -278,7 +258,6 @@ def describe_commits(run: DiskRun) -> list[str]:
 
 
 def render_disks(run: DiskRun, verdict: DiskVerdict) -> str:
-    """The page as text."""
     from dyno.report.html.page import PageHead, build_page  # not loaded for a terminal
 
     head = PageHead(
@@ -292,38 +271,40 @@ def render_disks(run: DiskRun, verdict: DiskVerdict) -> str:
     return build_page(head, build_disks(run, verdict))
 
 
-def build_disks(run: DiskRun, verdict: DiskVerdict) -> Document:
+def build_disks(run: DiskRun, verdict: DiskVerdict) -> doc.Document:
     """All of a run: the verdict, each job, where the time goes, what the audits found."""
     commits = [make_commit_cells(it) for it in forecast_commits(run)]
     heads = ("by", "fsyncs, log an op.", "at most", "the run did")
-    what_commits: list[Block] = [
-        Heading("What a database pays", "commits"),
-        RowTable(make_columns("phase", *heads), commits, "Commits of a comparison on this disk"),
-        *list_prose(describe_commits(run)),
+    what_commits: list[doc.Block] = [
+        doc.Heading("What a database pays", "commits"),
+        doc.RowTable(
+            doc.make_columns("phase", *heads), commits, "Commits of a comparison on this disk"
+        ),
+        *doc.list_prose(describe_commits(run)),
     ]
     audits = [
-        (it.audit, TextSpan(it.soundness, FINDINGS.get(it.soundness, "quiet")), it.sentence)
+        (it.audit, doc.TextSpan(it.soundness, FINDINGS.get(it.soundness, "quiet")), it.sentence)
         for it in verdict.findings
     ]
     told = [*map(describe_device, run.sides), *run.notes, describe_basis(run)]
     return [
         *_list_verdict(run, verdict),
-        Heading("Jobs", "jobs"),
+        doc.Heading("Jobs", "jobs"),
         _make_jobs(run),
-        Heading("Where the time of a request goes", "time"),
-        Prose(PARTS_MEAN),
+        doc.Heading("Where the time of a request goes", "time"),
+        doc.Prose(PARTS_MEAN),
         _make_bars(run),
         *(what_commits if commits else []),
-        Heading("Audits", "audits"),
-        RowTable(make_columns("audit", after=("", "finding")), audits),
-        Heading("How it was measured", "basis"),
-        *list_prose(told),
-        Listing(run.command, "to repeat"),
+        doc.Heading("Audits", "audits"),
+        doc.RowTable(doc.make_columns("audit", after=("", "finding")), audits),
+        doc.Heading("How it was measured", "basis"),
+        *doc.list_prose(told),
+        doc.Listing(run.command, "to repeat"),
     ]
 
 
 #: How an audit's word is to be taken.
-FINDINGS: dict[str, Tone] = {"invalid": "bad", "doubtful": "doubt", "sound": "good"}
+FINDINGS: dict[str, doc.Tone] = {"invalid": "bad", "doubtful": "doubt", "sound": "good"}
 PARTS_MEAN = (
     "Submit: handed to the kernel. Queue: until the kernel sends it on, and device: until it "
     "is completed, by the kernel's block events; without these the device's counters tell its "
@@ -333,21 +314,21 @@ PARTS_MEAN = (
 )
 
 
-def _list_verdict(run: DiskRun, verdict: DiskVerdict) -> list[Block]:
+def _list_verdict(run: DiskRun, verdict: DiskVerdict) -> list[doc.Block]:
     invalid = not verdict.overall and verdict.list_findings("invalid")
     tone = TONES.get("invalid" if invalid else verdict.overall or "", "")
     rows = [
         (
             row.job,
             *((row.candidate,) if len(run.sides) > 2 else ()),
-            TextSpan(row.verdict, TONES.get(row.verdict, "")),
+            doc.TextSpan(row.verdict, TONES.get(row.verdict, "")),
             numbers.format_signed_percent(row.slowdown_percent),
             numbers.format_interval(row.low_percent, row.high_percent),
         )
         for row in verdict.comparisons
     ]
-    path = [TableColumn("path")] if len(run.sides) > 2 else []
-    columns = [TableColumn("job"), *path, *make_columns("verdict", "time, %", "interval")]
+    path = [doc.TableColumn("path")] if len(run.sides) > 2 else []
+    columns = [doc.TableColumn("job"), *path, *doc.make_columns("verdict", "time, %", "interval")]
     other = f" on {run.sides[1].name}" if len(run.sides) == 2 else ""
     published = [
         (
@@ -358,25 +339,28 @@ def _list_verdict(run: DiskRun, verdict: DiskVerdict) -> list[Block]:
         )
         for it in list_published(run)
     ]
-    heads = make_columns("time of a request", "published", "here", after=("what",))
+    heads = doc.make_columns("time of a request", "published", "here", after=("what",))
     return [
-        Heading("Verdict", "verdict"),
-        Prose(verdict.sentence, tone, boxed=True),
-        *list_prose([describe_error_rates(verdict)]),
-        *(Prose(f"Published: {it.what} ({it.source}).") for it in run.published),
+        doc.Heading("Verdict", "verdict"),
+        doc.Prose(verdict.sentence, tone, boxed=True),
+        *doc.list_prose([describe_error_rates(verdict)]),
+        *(doc.Prose(f"Published: {it.what} ({it.source}).") for it in run.published),
         *(
-            Prose(
-                (TextSpan(it.soundness, FINDINGS[it.soundness]), f", {it.audit}: {it.sentence}"),
+            doc.Prose(
+                (
+                    doc.TextSpan(it.soundness, FINDINGS[it.soundness]),
+                    f", {it.audit}: {it.sentence}",
+                ),
                 boxed=True,
             )
             for it in verdict.list_findings("invalid", "doubtful")
         ),
-        RowTable(heads, published, "Published, and here"),
-        RowTable(columns, rows, f"Time of an operation{other} beside {run.sides[0].name}"),
+        doc.RowTable(heads, published, "Published, and here"),
+        doc.RowTable(columns, rows, f"Time of an operation{other} beside {run.sides[0].name}"),
     ]
 
 
-def _make_jobs(run: DiskRun) -> RowTable:
+def _make_jobs(run: DiskRun) -> doc.RowTable:
     rows = []
     for each in summarize_jobs(run):
         times = (each.p50, each.p99, each.sync_p50, each.sync_p99)
@@ -384,10 +368,10 @@ def _make_jobs(run: DiskRun) -> RowTable:
         apart = numbers.format_percent(each.spread_percent)
         rows.append((each.job, each.side, format_rate(each), *cells, apart))
     heads = ("rate", "p50", "p99", "sync p50", "sync p99", "blocks apart")
-    return RowTable((TableColumn("job"), *make_columns("path", *heads)), rows)
+    return doc.RowTable((doc.TableColumn("job"), *doc.make_columns("path", *heads)), rows)
 
 
-def _make_bars(run: DiskRun) -> Bars:
+def _make_bars(run: DiskRun) -> doc.Bars:
     rows = []
     for each in summarize_jobs(run):
         side = f", {each.side}" if len(run.sides) > 1 else ""
@@ -396,4 +380,4 @@ def _make_bars(run: DiskRun) -> Bars:
             for name, ns in zip(PARTS, each.time.parts, strict=True)
         ]
         rows.append((f"{each.job}{side}", parts))
-    return Bars(PARTS, rows)
+    return doc.Bars(PARTS, rows)

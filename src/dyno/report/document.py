@@ -97,7 +97,6 @@ class TableColumn:
 
 
 def make_columns(first: str, *numbers: str, after: Sequence[str] = ()) -> tuple[TableColumn, ...]:
-    """A column of names, columns of numbers, and columns of text after them."""
     middle = (TableColumn(it, "number") for it in numbers)
     return (TableColumn(first), *middle, *map(TableColumn, after))
 
@@ -191,8 +190,8 @@ class Bars:
 
 @dataclass(frozen=True)
 class Details:
-    """What a reader may skip: its summary, and what it holds. A page shows it if it `is_open`, and
-    prints what `is_printed`.
+    """What a reader may skip: its summary, and what it holds. A page shows it if it `is_open`;
+    paper and a terminal have what `is_printed`, and of others the summary.
     """
 
     summary: Words
@@ -208,7 +207,6 @@ Document = Sequence[Block]
 
 
 def list_spans(words: Words) -> list[TextSpan]:
-    """The words, those of ours with their commands, which stand between backticks, as code."""
     if isinstance(words, TextSpan):
         return [words]
     if isinstance(words, str):

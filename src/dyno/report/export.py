@@ -103,7 +103,6 @@ def _to_layer_rows(verdict: Verdict, row: Comparison) -> list[dict[str, Any]]:
 
 
 def _find_instructions(verdict: Verdict, row: Comparison) -> dict[str, Any] | None:
-    """The count of a row's candidate and phase."""
     return next(
         (
             asdict(each)

@@ -48,7 +48,6 @@ def list_streams(book: Book, workload: str) -> list[StreamFacts]:
 
 
 def list_all_streams(book: Book) -> list[StreamFacts]:
-    """The streams of every workload, in the run's order."""
     return [s for workload in book.run.workloads for s in list_streams(book, workload.name)]
 
 
@@ -76,7 +75,6 @@ def compute_medians(book: Book, trials: Sequence[Trial]) -> dict[tuple[str, Metr
 
 
 def sort_worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Invalid, doubtful, not checked, does not apply, sound."""
     return sorted(findings, key=lambda f: WORST_FIRST.index(f.soundness))
 
 
@@ -93,7 +91,6 @@ def format_count(word: Soundness, number: int) -> str:
 
 
 def make_sort_key(book: Book, metric: Metric) -> tuple[int, int, str, str]:
-    """Sorts metrics by workload and phase as played, then by stream and name."""
     names = [workload.name for workload in book.run.workloads]
     phases = [p.name for w in book.run.workloads if w.name == metric.workload for p in w.phases]
     at = names.index(metric.workload) if metric.workload in names else len(names)
@@ -106,7 +103,6 @@ TONES: dict[Soundness, Tone] = {"invalid": "bad", "doubtful": "doubt", "sound": 
 
 
 def tell_soundness(finding: Finding) -> TextSpan:
-    """Its word in its colour."""
     return TextSpan(finding.soundness, TONES.get(finding.soundness, "quiet"))
 
 

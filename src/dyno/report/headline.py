@@ -100,7 +100,6 @@ def _is_gain(row: Comparison) -> bool:
 
 
 def _describe_side(run: Run, own: Sequence[Comparison]) -> str:
-    """What the run says of one candidate."""
     who, whom = name_pair(run.candidates, own[0].candidate, own[0].base)
     if len(own) == 1:
         return _describe_row(own[0], who, whom)
@@ -217,7 +216,6 @@ def _begin_sentence(sentence: str) -> str:
 
 
 def _explain_open(run: Run, verdict: Verdict) -> list[str]:
-    """What is open by the widest interval, and what so many blocks could have found."""
     rows = [row for row in list_decisive(verdict) if row.verdict in OPEN_WORDS]
     if not rows:
         return []

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from dyno import numbers
 from dyno.record import FlaggedChange, History, HistoryPoint, HistorySeries
+from dyno.report import document as doc
 from dyno.report import words
 from dyno.report.charts import (
     Axis,
@@ -24,42 +25,24 @@ from dyno.report.charts import (
     choose_colour,
     make_linear_axis,
 )
-from dyno.report.document import (
-    Block,
-    Details,
-    Document,
-    Figure,
-    Group,
-    Heading,
-    Items,
-    Listing,
-    Prose,
-    RowTable,
-    TableColumn,
-    TableRow,
-    Terms,
-    TextSpan,
-    list_prose,
-    make_columns,
-)
 from dyno.report.html.page import PageHead, build_page
 from dyno.report.words import format_count
 
 
-def build_history(history: History, links: ReportLinks) -> Document:
+def build_history(history: History, links: ReportLinks) -> doc.Document:
     """All of it; a part for each series with a flagged change, then one for all the others."""
-    blocks = [Heading("Flagged changes", "flagged"), *_build_summary(history, links)]
-    quiet: list[Details] = []
+    blocks = [doc.Heading("Flagged changes", "flagged"), *_build_summary(history, links)]
+    quiet: list[doc.Details] = []
     for anchor, series in list_anchored_series(history):
         told, own = words.format_series(series), list(_build_series(series, history.alpha, links))
         if series.flagged_changes:
-            blocks += [Heading(told, anchor), *own]
+            blocks += [doc.Heading(told, anchor), *own]
         else:
-            quiet.append(Details(TextSpan(told), own, anchor))
+            quiet.append(doc.Details(doc.TextSpan(told), own, anchor))
     blocks += _list_folded("Without a flagged change", "quiet", quiet, True)
     short = [
-        Details(
-            TextSpan(words.format_series(series)),
+        doc.Details(
+            doc.TextSpan(words.format_series(series)),
             list(_build_series(series, history.alpha, links)),
             f"short-{at}",
         )
@@ -67,18 +50,20 @@ def build_history(history: History, links: ReportLinks) -> Document:
     ]
     title = f"Fewer than {history.points_least} points, not searched"
     blocks += _list_folded(title, "short", short, not history.tested)
-    return [*blocks, Heading("Not looked at", "excluded"), *build_left_out(history)]
+    return [*blocks, doc.Heading("Not looked at", "excluded"), *build_left_out(history)]
 
 
-def _list_folded(title: str, anchor: str, series: Sequence[Details], may_open: bool) -> list[Block]:
+def _list_folded(
+    title: str, anchor: str, series: Sequence[doc.Details], may_open: bool
+) -> list[doc.Block]:
     is_open = may_open and len(series) <= OPEN
-    folded = [Details(it.summary, it.blocks, it.anchor, is_open) for it in series]
-    return [Heading(title, anchor), *folded] if series else []
+    folded = [doc.Details(it.summary, it.blocks, it.anchor, is_open) for it in series]
+    return [doc.Heading(title, anchor), *folded] if series else []
 
 
-def build_left_out(history: History) -> list[Block]:
+def build_left_out(history: History) -> list[doc.Block]:
     """A table and a list, or a sentence where there was nothing to leave out."""
-    short: list[TableRow] = [
+    short: list[doc.TableRow] = [
         (
             words.format_series(series),
             str(len(series.points)),
@@ -88,11 +73,11 @@ def build_left_out(history: History) -> list[Block]:
         if not series.tested
     ]
     if not short and not history.left_out:
-        return [Prose("Every run that was found has its points above.")]
-    columns = make_columns("series", "points", after=("unlike the longest of this metric in",))
+        return [doc.Prose("Every run that was found has its points above.")]
+    columns = doc.make_columns("series", "points", after=("unlike the longest of this metric in",))
     title = f"Series of fewer than {history.points_least} points"
-    runs = [(TextSpan(it.run, "strong"), f": {it.why}") for it in history.left_out]
-    return [RowTable(columns, short, title), Items(runs, "Of runs")]
+    runs = [(doc.TextSpan(it.run, "strong"), f": {it.why}") for it in history.left_out]
+    return [doc.RowTable(columns, short, title), doc.Items(runs, "Of runs")]
 
 
 def _list_other_conditions(series: HistorySeries, history: History) -> Iterator[str]:
@@ -116,7 +101,6 @@ _CAPTION = (
 
 
 def list_anchored_series(history: History) -> list[tuple[str, HistorySeries]]:
-    """The series that were tested, each with the name that links to it."""
     return [(f"series-{at}", series) for at, series in enumerate(history.tested, 1)]
 
 
@@ -130,17 +114,15 @@ class ReportLinks:
 
     find: FindReport
 
-    def link_run(self, point: HistoryPoint) -> list[str | TextSpan]:
-        """The report of a point's run."""
+    def link_run(self, point: HistoryPoint) -> list[str | doc.TextSpan]:
         report = self.find(point.path) if point.path else ""
-        return [", ", TextSpan("report", link=report)] if report else []
+        return [", ", doc.TextSpan("report", link=report)] if report else []
 
-    def link_cause(self, change: FlaggedChange) -> list[str | TextSpan]:
-        """The fresh comparison's report, and in it what changed."""
+    def link_cause(self, change: FlaggedChange) -> list[str | doc.TextSpan]:
         path = change.trial.path if change.trial else ""
         report = self.find(path) if path else ""
         links = [("the comparison", report), ("what changed", f"{report}#cause")]
-        spans = ((", ", TextSpan(told, link=address)) for told, address in links if report)
+        spans = ((", ", doc.TextSpan(told, link=address)) for told, address in links if report)
         return [it for pair in spans for it in pair]
 
 
@@ -148,44 +130,47 @@ class ReportLinks:
 UNLINKED = ReportLinks(lambda _: "")
 
 
-def _build_series(series: HistorySeries, alpha: float, links: ReportLinks) -> Iterator[Block]:
+def _build_series(series: HistorySeries, alpha: float, links: ReportLinks) -> Iterator[doc.Block]:
     if series.cut:
-        yield Prose(f"Cut from an earlier series: {'; '.join(series.cut)}.", "quiet")
+        yield doc.Prose(f"Cut from an earlier series: {'; '.join(series.cut)}.", "quiet")
     if relative := words.describe_reference(series):
         shown = "the chart shows the values themselves, and the table of points each distance"
-        yield Prose(f"{relative[0].upper()}{relative[1:]}; {shown}.", "quiet")
-    yield Figure([draw_series(series)], _CAPTION)
+        yield doc.Prose(f"{relative[0].upper()}{relative[1:]}; {shown}.", "quiet")
+    yield doc.Figure([draw_series(series)], _CAPTION)
     for flagged in series.flagged_changes:
         yield from _build_change(series, flagged, alpha, links)
     points = format_count(len(series.points), "point")
-    yield Details(points, [_build_points(series, alpha)])
+    yield doc.Details(points, [_build_points(series, alpha)])
 
 
 def _build_change(
     series: HistorySeries, flagged: FlaggedChange, alpha: float, links: ReportLinks
-) -> Iterator[Block]:
-    yield Heading(words.format_change_size(flagged, alpha))
-    verdict = TextSpan(words.format_past_verdict(series, flagged), "strong")
-    yield Prose([verdict, *links.link_cause(flagged)])
+) -> Iterator[doc.Block]:
+    yield doc.Heading(words.format_change_size(flagged, alpha))
+    verdict = doc.TextSpan(words.format_past_verdict(series, flagged), "strong")
+    yield doc.Prose([verdict, *links.link_cause(flagged)])
     before, after = series.points[flagged.at - 1 : flagged.at + 1]
     asked = "which functions" if flagged.is_exact else "to confirm or reject"
-    yield Terms(
+    yield doc.Terms(
         [
-            ("before", [Prose([words.format_point(before), *links.link_run(before)])]),
-            ("after", [Prose([words.format_point(after), *links.link_run(after)])]),
-            ("place", list_prose([words.format_change_place(series, flagged)])),
-            ("beside", list_prose([words.format_host_change(flagged)])),
-            (asked, [Listing(flagged.confirm) if flagged.confirm else Prose(flagged.why_none)]),
+            ("before", [doc.Prose([words.format_point(before), *links.link_run(before)])]),
+            ("after", [doc.Prose([words.format_point(after), *links.link_run(after)])]),
+            ("place", doc.list_prose([words.format_change_place(series, flagged)])),
+            ("beside", doc.list_prose([words.format_host_change(flagged)])),
+            (
+                asked,
+                [doc.Listing(flagged.confirm) if flagged.confirm else doc.Prose(flagged.why_none)],
+            ),
         ]
     )
 
 
-def _build_points(series: HistorySeries, alpha: float) -> RowTable:
+def _build_points(series: HistorySeries, alpha: float) -> doc.RowTable:
     changed = {each.at: each for each in series.flagged_changes}
-    rows: list[TableRow] = []
+    rows: list[doc.TableRow] = []
     for at, point in enumerate(series.points):
         if at in changed:
-            rows.append(Group(f"flagged: {words.format_change_size(changed[at], alpha)}"))
+            rows.append(doc.Group(f"flagged: {words.format_change_size(changed[at], alpha)}"))
         change = point.slowdown_percent
         distance = f"{numbers.format_signed_percent(change)} %" if change is not None else ""
         value = format_point(point, series.metric.unit)
@@ -194,14 +179,14 @@ def _build_points(series: HistorySeries, alpha: float) -> RowTable:
         rows.append((point.candidate, point.version, value, *relative, *told))
     metric = f"{words.format_metric(series.metric)} and 95 % interval"
     figures = (metric, *(("slowdown",) if series.relative_to else ()), "restarts")
-    columns = make_columns("version", *figures, after=("run", "began"))
-    return RowTable((TableColumn("build"), *columns), rows)
+    columns = doc.make_columns("version", *figures, after=("run", "began"))
+    return doc.RowTable((doc.TableColumn("build"), *columns), rows)
 
 
-def _build_summary(history: History, links: ReportLinks) -> list[Block]:
-    rows: list[TableRow] = [
+def _build_summary(history: History, links: ReportLinks) -> list[doc.Block]:
+    rows: list[doc.TableRow] = [
         (
-            TextSpan(words.format_series(series), link=f"#{anchor}"),
+            doc.TextSpan(words.format_series(series), link=f"#{anchor}"),
             f"{numbers.format_signed_percent(it.slowdown_percent)} %",
             numbers.format_interval(it.low_percent, it.high_percent),
             words.format_p_value(it.p_value),
@@ -212,13 +197,13 @@ def _build_summary(history: History, links: ReportLinks) -> list[Block]:
         for it in series.flagged_changes
     ]
     level = f"{100 * (1 - history.alpha):g} % interval"
-    columns = make_columns("series", "slowdown", level, "p", after=("builds", "verdict"))
+    columns = doc.make_columns("series", "slowdown", level, "p", after=("builds", "verdict"))
     doubt = words.describe_one_sided(history)
     return [
-        RowTable(columns, rows),
-        Prose(words.describe_changes_worth(history)),
-        *([Prose((TextSpan("One-sided: ", "strong"), doubt))] if doubt else []),
-        Prose(words.LIMIT, "quiet"),
+        doc.RowTable(columns, rows),
+        doc.Prose(words.describe_changes_worth(history)),
+        *([doc.Prose((doc.TextSpan("One-sided: ", "strong"), doubt))] if doubt else []),
+        doc.Prose(words.LIMIT, "quiet"),
     ]
 
 
@@ -231,7 +216,6 @@ REACH = 0.75
 
 
 def draw_series(series: HistorySeries) -> Chart:
-    """Points in the order of their builds, one beside the other whatever time lay between."""
     y = _make_values_axis(series)
     changes = [
         mark for at, each in enumerate(series.flagged_changes) for mark in _draw_change(each, at, y)
@@ -260,7 +244,6 @@ def _draw_dot(at: int, point: HistoryPoint, unit: str) -> Dot:
 
 
 def _format_hover(point: HistoryPoint, unit: str) -> str:
-    """A line each, so that a narrow page has space."""
     restarts = words.format_count(point.restarts, "restart")
     build = f"{point.candidate} ({point.version or 'no version'})"
     told = (build, format_point(point, unit), f"{point.began_utc[:10]}, {restarts} in", point.run)
@@ -268,7 +251,6 @@ def _format_hover(point: HistoryPoint, unit: str) -> str:
 
 
 def _draw_levels(series: HistorySeries) -> Line:
-    """A run for each level."""
     borders = [0, *(each.at for each in series.flagged_changes), len(series.points)]
     runs = [
         [(start - 0.5, level), (end - 0.5, level)]
@@ -324,7 +306,6 @@ def _make_values_axis(series: HistorySeries) -> Axis:
 
 
 def build_history_page(history: History, links: ReportLinks = UNLINKED) -> str:
-    """The page as text, with links to the reports of runs."""
     points = [point for series in history.series for point in series.points]
     begun = sorted(point.began_utc for point in points)
     found = format_count(len(history.flagged_changes), "flagged change")

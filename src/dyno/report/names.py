@@ -67,7 +67,6 @@ class NamedRow:
 
     @property
     def verdict(self) -> str:
-        """The verdict in a word, and whether it is in doubt."""
         word = self.word or describe_verdict(self.row)
         return f"{word}, doubtful" if self.row.is_doubtful else word
 

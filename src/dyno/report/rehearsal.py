@@ -21,23 +21,11 @@ from dyno.record import (
     name_contents,
 )
 from dyno.report import Book
-from dyno.report.document import (
-    Block,
-    Details,
-    Document,
-    Heading,
-    Listing,
-    Prose,
-    RowTable,
-    TableColumn,
-    TextSpan,
-    Tone,
-    make_columns,
-)
+from dyno.report import document as doc
 from dyno.report.names import describe_candidate
 from dyno.report.words import format_count
 
-TONES: dict[ClassWord, Tone] = {
+TONES: dict[ClassWord, doc.Tone] = {
     "fails": "bad",
     "answers otherwise": "bad",
     "types or warnings": "doubt",
@@ -54,85 +42,86 @@ FIRST, MOST, LETTERS = 12, 200, 160
 ANSWERS = ("contents", "errors", "results", "rows_changed", "same_work")
 
 
-def build_rehearsal(book: Book) -> Document:
+def build_rehearsal(book: Book) -> doc.Document:
     """All sections; the first line stands above them."""
     found = find_rehearsal(book)
-    blocks: list[Block] = [Heading("Statement classes", "classes")]
+    blocks: list[doc.Block] = [doc.Heading("Statement classes", "classes")]
     blocks += [*list_classes(found.classes, MOST), *list_counts(found), *list_proofs(found)]
-    options: list[Block] = [*list_options(found, found.options, MOST), *_tell_options(found)]
-    sections: tuple[tuple[Heading, list[Block]], ...] = (
-        (Heading("Your options", "options"), options if found.options else []),
-        (Heading("Upgrade of the data folder", "upgrade"), list_upgrade(found)),
-        (Heading("Time", "time"), list_times(book)),
+    options: list[doc.Block] = [*list_options(found, found.options, MOST), *_tell_options(found)]
+    sections: tuple[tuple[doc.Heading, list[doc.Block]], ...] = (
+        (doc.Heading("Your options", "options"), options if found.options else []),
+        (doc.Heading("Upgrade of the data folder", "upgrade"), list_upgrade(found)),
+        (doc.Heading("Time", "time"), list_times(book)),
         (
-            Heading("Tables in the end: rows, and what breaks constraints", "tables"),
+            doc.Heading("Tables in the end: rows, and what breaks constraints", "tables"),
             list_classes(found.tables, MOST),
         ),
-        (Heading("Refused by both", "refused"), list_refused(found)),
-        (Heading("Settings", "settings"), list_settings(book)),
-        (Heading("What was not compared", "uncompared"), list_unjudged(found)),
-        (Heading("Doubts and noise", "doubts"), list_doubts(book)),
-        (Heading("How it was played", "played"), list_facts(book)),
+        (doc.Heading("Refused by both", "refused"), list_refused(found)),
+        (doc.Heading("Settings", "settings"), list_settings(book)),
+        (doc.Heading("What was not compared", "uncompared"), list_unjudged(found)),
+        (doc.Heading("Doubts and noise", "doubts"), list_doubts(book)),
+        (doc.Heading("How it was played", "played"), list_facts(book)),
     )
     for heading, own in sections:
         blocks += [heading, *own] if own else []
     return blocks
 
 
-def build_first_rows(book: Book) -> Document:
+def build_first_rows(book: Book) -> doc.Document:
     """The first line, and the classes that need a reader."""
     found = find_rehearsal(book)
     grave = [it for it in found.classes if it.word not in ("same", "accepted", "not compared")]
-    line = Prose(found.sentence, choose_tone(found))
-    doubts = [it for it in list_doubts(book) if isinstance(it, Prose)]
+    line = doc.Prose(found.sentence, choose_tone(found))
+    doubts = [it for it in list_doubts(book) if isinstance(it, doc.Prose)]
     failing = [it for it in found.options if it.word == "fails"]
     own = list_options(found, failing, FIRST)
     return [line, *list_classes(grave, FIRST), *own, *doubts[:1]]
 
 
 def find_rehearsal(book: Book) -> Rehearsal:
-    """The classes that the judge found."""
     found = book.verdict.rehearsal
     assert found is not None, "a section of a rehearsal, and the run is none"
     return found
 
 
-def choose_tone(found: Rehearsal) -> Tone:
+def choose_tone(found: Rehearsal) -> doc.Tone:
     """How the first line is to be taken."""
-    tones: dict[int, Tone] = {0: "good", 1: "bad"}
+    tones: dict[int, doc.Tone] = {0: "good", 1: "bad"}
     return tones.get(found.exit_code, "doubt")
 
 
-OPTION_TONES: dict[OptionWord, Tone] = {"fails": "bad", "warned of": "doubt", "accepted": "quiet"}
+OPTION_TONES: dict[OptionWord, doc.Tone] = {
+    "fails": "bad",
+    "warned of": "doubt",
+    "accepted": "quiet",
+}
 
 
-def list_options(found: Rehearsal, options: Sequence[OptionVerdict], most: int) -> list[Block]:
-    """A row for each setting of the user's file of which a server says something."""
+def list_options(found: Rehearsal, options: Sequence[OptionVerdict], most: int) -> list[doc.Block]:
     rows = [
         (
-            TextSpan(it.word, OPTION_TONES.get(it.word, "")),
-            TextSpan(_cut(f"{it.name} = {it.value}" if it.value else it.name), code=True),
-            TextSpan(it.old, code=True),
-            TextSpan(it.new, code=True),
+            doc.TextSpan(it.word, OPTION_TONES.get(it.word, "")),
+            doc.TextSpan(_cut(f"{it.name} = {it.value}" if it.value else it.name), code=True),
+            doc.TextSpan(it.old, code=True),
+            doc.TextSpan(it.new, code=True),
         )
         for it in options
         if it.word != "taken"
     ]
     sides = (f"{found.base} says", f"{found.own} says")
-    columns = make_columns("verdict", after=("option", *sides))
-    return [RowTable(columns, rows[:most])]
+    columns = doc.make_columns("verdict", after=("option", *sides))
+    return [doc.RowTable(columns, rows[:most])]
 
 
-def _tell_options(found: Rehearsal) -> Iterator[Block]:
-    """How many a server takes in silence, and which are not applied on this host."""
+def _tell_options(found: Rehearsal) -> Iterator[doc.Block]:
     taken = sum(it.word == "taken" for it in found.options)
     held = ", ".join(f"{it.name} ({it.held})" for it in found.options if it.held)
-    yield Prose(f"{taken:,} of {format_count(len(found.options), 'option')} are taken alike.")
+    yield doc.Prose(f"{taken:,} of {format_count(len(found.options), 'option')} are taken alike.")
     if held:
-        yield Prose(f"Judged, and not applied on this host: {held}.", "quiet")
+        yield doc.Prose(f"Judged, and not applied on this host: {held}.", "quiet")
 
 
-def list_upgrade(found: Rehearsal) -> list[Block]:
+def list_upgrade(found: Rehearsal) -> list[doc.Block]:
     """How NEW took over OLD's data folder, in its own words, and the tables' checks."""
     upgrade = found.upgrade
     if upgrade is None:
@@ -142,57 +131,56 @@ def list_upgrade(found: Rehearsal) -> list[Block]:
     told = f"{found.own} {verb} the data folder that {found.base} had loaded, in {took}"
     rows = [
         (
-            TextSpan(
+            doc.TextSpan(
                 "faults" if it.faults else "not checked" if it.unchecked else "sound",
                 "bad" if it.faults else "doubt" if it.unchecked else "",
             ),
-            TextSpan(it.name),
-            TextSpan("; ".join(it.faults) or it.unchecked),
+            it.name,
+            doc.TextSpan("; ".join(it.faults) or it.unchecked),
         )
         for it in sorted(upgrade.checks, key=lambda it: (not it.faults, not it.unchecked))
     ]
-    blocks: list[Block] = [Prose(f"{told}.", "bad" if upgrade.failed else "")]
+    blocks: list[doc.Block] = [doc.Prose(f"{told}.", "bad" if upgrade.failed else "")]
     if rows:
-        columns = tuple(map(TableColumn, ("verdict", "check", "found")))
-        blocks.append(RowTable(columns, tuple(rows[:MOST])))
+        columns = doc.make_columns("verdict", after=("check", "found"))
+        blocks.append(doc.RowTable(columns, rows[:MOST]))
     if upgrade.words:
-        blocks.append(Details((TextSpan("its own words"),), (Listing(upgrade.words, ""),)))
+        blocks.append(doc.Details((doc.TextSpan("its own words"),), (doc.Listing(upgrade.words, ""),)))
     return blocks
 
 
-def list_counts(found: Rehearsal) -> list[Block]:
+def list_counts(found: Rehearsal) -> list[doc.Block]:
     """How many classes each word holds of, and how many executions these are."""
     classes = Counter(it.word for it in found.classes)
     calls = Counter[ClassWord]()
     for it in found.classes:
         calls[it.word] += it.calls
     rows = [
-        (TextSpan(word, TONES[word]), f"{classes[word]:,}", f"{calls[word]:,}")
+        (doc.TextSpan(word, TONES[word]), f"{classes[word]:,}", f"{calls[word]:,}")
         for word in ORDER
         if classes[word]
     ]
-    return [RowTable(make_columns("verdict", "classes", "executions"), rows)]
+    return [doc.RowTable(doc.make_columns("verdict", "classes", "executions"), rows)]
 
 
-def list_classes(classes: Sequence[ClassVerdict], most: int) -> list[Block]:
-    """A row for each class that is not the same, with its proof."""
+def list_classes(classes: Sequence[ClassVerdict], most: int) -> list[doc.Block]:
     told = [it for it in classes if it.word != "same"]
     if not told:
         text = f"All are the same ({len(classes):,})."
-        return [Prose(text, "good")] if classes else []
+        return [doc.Prose(text, "good")] if classes else []
     rows = [
         (
-            TextSpan(it.word, TONES[it.word]),
-            TextSpan(_cut(it.answers.text), code=True),
+            doc.TextSpan(it.word, TONES[it.word]),
+            doc.TextSpan(_cut(it.answers.text), code=True),
             _format_calls(it),
-            TextSpan(describe_proof(it), code=it.word == "fails"),
+            doc.TextSpan(describe_proof(it), code=it.word == "fails"),
         )
         for it in told[:most]
     ]
-    columns = (TableColumn("verdict"), *make_columns("class", "calls", after=("proof",)))
-    blocks: list[Block] = [RowTable(columns, rows)]
+    columns = (doc.TableColumn("verdict"), *doc.make_columns("class", "calls", after=("proof",)))
+    blocks: list[doc.Block] = [doc.RowTable(columns, rows)]
     if more := len(told) - most:
-        blocks += [Prose(f"and {more:,} more", "quiet")] if more > 0 else []
+        blocks += [doc.Prose(f"and {more:,} more", "quiet")] if more > 0 else []
     return blocks
 
 
@@ -210,7 +198,6 @@ def _format_calls(it: ClassVerdict) -> str:
 
 
 def describe_proof(it: ClassVerdict) -> str:
-    """Why its word holds, in a line."""
     answers = it.answers
     if it.word in ("slower", "faster") and it.time:
         return describe_time(it.time)
@@ -240,39 +227,38 @@ def describe_time(time: ClassTime) -> str:
     return f"{told}: {time.why}" if time.why else told
 
 
-def list_proofs(found: Rehearsal) -> Iterator[Block]:
-    """Each class that needs a reader, with all that is known of it."""
+def list_proofs(found: Rehearsal) -> Iterator[doc.Block]:
     needing = [it for it in found.classes if it.word not in ("same", "not compared")]
     for it in needing[:MOST]:
         summary = (
-            TextSpan(it.word, TONES[it.word]),
+            doc.TextSpan(it.word, TONES[it.word]),
             " ",
-            TextSpan(_cut(it.answers.text), code=True),
+            doc.TextSpan(_cut(it.answers.text), code=True),
         )
-        yield Details(summary, tuple(_list_proof(it, found)), is_printed=True)
+        yield doc.Details(summary, tuple(_list_proof(it, found)), is_printed=True)
 
 
-def _list_proof(it: ClassVerdict, found: Rehearsal) -> Iterator[Block]:
+def _list_proof(it: ClassVerdict, found: Rehearsal) -> Iterator[doc.Block]:
     answers = it.answers
     if proof := describe_proof(it):
-        yield Prose(TextSpan(proof))
-    yield Prose(_describe_executions(answers))
+        yield doc.Prose(doc.TextSpan(proof))
+    yield doc.Prose(_describe_executions(answers))
     if len(answers.text) > LETTERS:
-        yield Listing(answers.text, "the class")
+        yield doc.Listing(answers.text, "the class")
     if answers.example:
-        yield Listing(_end_statement(answers.example), "an execution, to be pasted")
+        yield doc.Listing(_end_statement(answers.example), "an execution, to be pasted")
     if answers.base != answers.own:
         base, own = (side or ("no row",) for side in (answers.base, answers.own))
         pairs = zip_longest(base, own, fillvalue="")
-        yield RowTable(
-            make_columns(found.base, after=(found.own,)),
-            [(TextSpan(one, code=True), TextSpan(two, code=True)) for one, two in pairs],
+        yield doc.RowTable(
+            doc.make_columns(found.base, after=(found.own,)),
+            [(doc.TextSpan(one, code=True), doc.TextSpan(two, code=True)) for one, two in pairs],
         )
     if it.plan:
-        yield Listing(it.plan.base_plan, f"plan on {found.base}")
-        yield Listing(it.plan.plan, f"plan on {found.own}")
+        yield doc.Listing(it.plan.base_plan, f"plan on {found.base}")
+        yield doc.Listing(it.plan.plan, f"plan on {found.own}")
     if it.time and it.word not in ("slower", "faster"):
-        yield Prose(f"time of an execution: {describe_time(it.time)}")
+        yield doc.Prose(f"time of an execution: {describe_time(it.time)}")
 
 
 def _end_statement(sql: str) -> str:
@@ -295,7 +281,7 @@ def _describe_executions(it: ComparedStatement) -> str:
     return f"{format_count(of, 'execution')}: {told}."
 
 
-def list_times(book: Book) -> list[Block]:
+def list_times(book: Book) -> list[doc.Block]:
     """Classes by what they cost more on the whole: calls × difference of means."""
     found = find_rehearsal(book)
     costs = {it.answers.text: abs(it.time.cost_ns) for it in found.classes if it.time}
@@ -308,11 +294,11 @@ def list_times(book: Book) -> list[Block]:
             why = "answers and plans are saved, and no times"
         if book.run.design.old_answers:
             why = f"{found.base} was played on another day or host"
-        return [Prose(f"Time was not compared: {why}.", "quiet")]
+        return [doc.Prose(f"Time was not compared: {why}.", "quiet")]
     rows = [
         (
-            TextSpan(it.time.word, _choose_time_tone(it.time)),
-            TextSpan(_cut(it.answers.text), code=True),
+            doc.TextSpan(it.time.word, _choose_time_tone(it.time)),
+            doc.TextSpan(_cut(it.answers.text), code=True),
             f"{it.sent:,}",
             f"{it.time.share_percent:.1f} %",
             _format_cost(it.time),
@@ -321,27 +307,27 @@ def list_times(book: Book) -> list[Block]:
         for it in timed[:MOST]
         if it.time
     ]
-    figures = make_columns(
+    figures = doc.make_columns(
         "class",
         "calls",
         f"of {found.base}'s time",
         "in all",
         after=("an execution, and its interval",),
     )
-    columns = (TableColumn("verdict"), *figures)
+    columns = (doc.TableColumn("verdict"), *figures)
     said = (
         "Means of an execution in the timed blocks; in all: calls × difference. Intervals and "
         "words count all classes (Holm). An open interval is not shown to differ, and not the same."
     )
-    told: list[Block] = [RowTable(columns, rows), Prose(said, "quiet")]
+    told: list[doc.Block] = [doc.RowTable(columns, rows), doc.Prose(said, "quiet")]
     if found.others:
         words = f"All classes that are timed together: {describe_time(found.others)}."
-        told.append(Prose(words))
+        told.append(doc.Prose(words))
     return told
 
 
-def _choose_time_tone(time: ClassTime) -> Tone:
-    tones: dict[str, Tone] = {"slower": "bad", "faster": "good", "not shown": "quiet"}
+def _choose_time_tone(time: ClassTime) -> doc.Tone:
+    tones: dict[str, doc.Tone] = {"slower": "bad", "faster": "good", "not shown": "quiet"}
     return tones.get(time.word, "")
 
 
@@ -350,34 +336,34 @@ def _format_cost(time: ClassTime) -> str:
     return f"{sign}{numbers.format_quantity(abs(time.cost_ns), 'ns')}"
 
 
-def list_refused(found: Rehearsal) -> list[Block]:
+def list_refused(found: Rehearsal) -> list[doc.Block]:
     """Classes of which both sides refuse executions, with the error: the same, and worth a look."""
     rows = [
         (
-            TextSpan(_cut(it.answers.text), code=True),
+            doc.TextSpan(_cut(it.answers.text), code=True),
             f"{it.answers.failed_both:,}",
-            TextSpan(it.answers.why, code=True),
+            doc.TextSpan(it.answers.why, code=True),
         )
         for it in found.classes
         if it.answers.failed_both
     ]
-    return [RowTable(make_columns("class", "executions", after=("error",)), rows[:MOST])] * bool(
-        rows
-    )
+    return [
+        doc.RowTable(doc.make_columns("class", "executions", after=("error",)), rows[:MOST])
+    ] * bool(rows)
 
 
 #: Settings that name a release, a place or a moment.
 _OWN_SETTINGS = re.compile(r"built with|(?:server_|innodb_)?version|timestamp$|.*uuid$|pid_file$")
 
 
-def list_settings(book: Book) -> list[Block]:
+def list_settings(book: Book) -> list[doc.Block]:
     """Settings that only one release has, and those that it has at another value."""
     found, run = find_rehearsal(book), book.run
     sides = sorted(run.candidates, key=lambda it: it.name != run.design.base)
     old, new = (_find_settings(book, side.name) for side in (sides[0], sides[-1]))
     if not (old and new):
         return []
-    columns = make_columns("setting", after=(found.base, found.own))
+    columns = doc.make_columns("setting", after=(found.base, found.own))
     other = "at another default" if found.options else "at another value"
     groups = (
         (f"only {found.base} has", sorted(old.keys() - new)),
@@ -387,23 +373,23 @@ def list_settings(book: Book) -> list[Block]:
         ),
         (f"only {found.own} has", sorted(new.keys() - old)),
     )
-    blocks: list[Block] = []
+    blocks: list[doc.Block] = []
     for words, names in groups:
         rows = [
             (
-                TextSpan(it, code=True),
-                *(TextSpan(side.get(it, ""), code=True) for side in (old, new)),
+                doc.TextSpan(it, code=True),
+                *(doc.TextSpan(side.get(it, ""), code=True) for side in (old, new)),
             )
             for it in names
         ]
         if rows:
             summary = f"{format_count(len(rows), 'setting')} {words}"
-            blocks.append(Details(summary, (RowTable(columns, rows),), is_printed=True))
+            blocks.append(doc.Details(summary, (doc.RowTable(columns, rows),), is_printed=True))
     said = "what Dyno sets on both is alike, and ?profile=stock sets none."
     if found.options:
         said = "both have the options of your file, and else each release's own defaults."
     said = f"As the servers report them; {said}"
-    return [*blocks, Prose(said, "quiet")] if blocks else []
+    return [*blocks, doc.Prose(said, "quiet")] if blocks else []
 
 
 def _find_settings(book: Book, candidate: str) -> dict[str, str]:
@@ -418,7 +404,7 @@ def _find_settings(book: Book, candidate: str) -> dict[str, str]:
     }
 
 
-def list_unjudged(found: Rehearsal) -> list[Block]:
+def list_unjudged(found: Rehearsal) -> list[doc.Block]:
     """Executions that say nothing of NEW, by name and by reason."""
     if not found.unjudged:
         return []
@@ -430,27 +416,28 @@ def list_unjudged(found: Rehearsal) -> list[Block]:
             reasons[answers.why] += answers.undecidable + answers.not_compared
     why = [(text, f"{count:,}") for text, count in reasons.most_common(MOST)]
     return [
-        RowTable(make_columns("executions that were", "count"), rows),
-        RowTable(make_columns("reason", "executions"), why),
+        doc.RowTable(doc.make_columns("executions that were", "count"), rows),
+        doc.RowTable(doc.make_columns("reason", "executions"), why),
     ]
 
 
-def list_doubts(book: Book) -> list[Block]:
-    """What the audits say of the timed blocks, blocks that were dropped, and plans that flicker."""
-    blocks: list[Block] = [
-        Prose((TextSpan(it.soundness, "doubt"), TextSpan(f" by {it.audit}: {it.sentence}")))
+def list_doubts(book: Book) -> list[doc.Block]:
+    blocks: list[doc.Block] = [
+        doc.Prose(
+            (doc.TextSpan(it.soundness, "doubt"), doc.TextSpan(f" by {it.audit}: {it.sentence}"))
+        )
         for it in book.verdict.findings
         if it.soundness in ("doubtful", "invalid") and it.audit not in ANSWERS
     ]
     blocks += [
-        Prose(f"block {it.block + 1} was dropped: {it.reason}") for it in book.verdict.dropped
+        doc.Prose(f"block {it.block + 1} was dropped: {it.reason}") for it in book.verdict.dropped
     ]
     changes = [it for cause in book.verdict.causes for it in cause.plan_changes]
     blocks += [
-        Prose(
+        doc.Prose(
             (
                 "the plan of ",
-                TextSpan(_cut(it.statement), code=True),
+                doc.TextSpan(_cut(it.statement), code=True),
                 (f" varies from restart to restart: {it.step}, and {it.base_step}"),
             )
         )
@@ -460,8 +447,7 @@ def list_doubts(book: Book) -> list[Block]:
     return blocks
 
 
-def list_facts(book: Book) -> list[Block]:
-    """Who was compared, and how to do so again."""
+def list_facts(book: Book) -> list[doc.Block]:
     run, found = book.run, find_rehearsal(book)
     sides = " and ".join(describe_candidate(side) for side in run.candidates)
     parts = [f"{sides}; {found.calls:,} executions of {len(found.classes):,} classes"]
@@ -472,4 +458,4 @@ def list_facts(book: Book) -> list[Block]:
         parts.append(f"{found.base} was played at {saved.started_utc}, its answers are saved ones")
     parts.append(format_count(found.blocks, "timed block"))
     parts.append(f"plans compared: {found.plans}")
-    return [Prose("; ".join(parts)), Listing(run.command, "the same again")]
+    return [doc.Prose("; ".join(parts)), doc.Listing(run.command, "the same again")]

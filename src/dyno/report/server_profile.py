@@ -26,21 +26,7 @@ from dyno.judge.analysis.server_profiles import (
     tell_rows,
 )
 from dyno.record.server_profile import ServerProfile, StatementTime
-from dyno.report.document import (
-    Block,
-    Details,
-    Document,
-    Flame,
-    Heading,
-    Listing,
-    Prose,
-    RowTable,
-    TableRow,
-    TextSpan,
-    cut_table,
-    list_prose,
-    make_columns,
-)
+from dyno.report import document as doc
 
 #: Functions and events that a table names.
 FUNCTIONS_SHOWN, EVENTS_SHOWN = 40, 3
@@ -70,9 +56,8 @@ def build_profile_page(profile: ServerProfile, base: ServerProfile | None = None
     return build_page(front, build_profile(profile, base))
 
 
-def build_profile(profile: ServerProfile, base: ServerProfile | None = None) -> Document:
-    """All of it."""
-    blocks = [Heading("Summary", "summary"), *_build_summary(profile, base)]
+def build_profile(profile: ServerProfile, base: ServerProfile | None = None) -> doc.Document:
+    blocks = [doc.Heading("Summary", "summary"), *_build_summary(profile, base)]
     series, before = list_cpu_series(profile), list_cpu_series(base) if base else {}
     if series:
         layers, functions = _build_layers(profile, base), list(tell_rows(series))
@@ -80,47 +65,55 @@ def build_profile(profile: ServerProfile, base: ServerProfile | None = None) -> 
         if before:
             functions = compare_functions_of_profiles(before, series)
         shown = _build_table("function", functions[:FUNCTIONS_SHOWN], format_core, groups="layer")
-        blocks += [Heading("CPU time by layer", "layers"), layers, Prose(BATCHES, "quiet")]
-        blocks += [Heading("Flame graph", "flame"), _build_flame(profile, base)]
-        blocks += [Heading("Functions", "functions"), shown]
+        blocks += [doc.Heading("CPU time by layer", "layers"), layers, doc.Prose(BATCHES, "quiet")]
+        blocks += [doc.Heading("Flame graph", "flame"), _build_flame(profile, base)]
+        blocks += [doc.Heading("Functions", "functions"), shown]
     if profile.waits:
-        blocks += [Heading("Waits", "waits"), _build_waits(profile, base), Prose(WAITING, "quiet")]
+        blocks += [
+            doc.Heading("Waits", "waits"),
+            _build_waits(profile, base),
+            doc.Prose(WAITING, "quiet"),
+        ]
     if profile.statements:
-        blocks += [Heading("Statements", "statements"), _list_statements(profile)]
+        blocks += [doc.Heading("Statements", "statements"), _list_statements(profile)]
         blocks += _compare_statements(profile, base) if base else []
         blocks += _list_plans(profile)
     return blocks
 
 
-def build_brief_profile(profile: ServerProfile, base: ServerProfile | None = None) -> Document:
-    """What a terminal shows of it."""
-    blocks: list[Block] = [Prose(describe_profile(profile)), Prose("")]
+def build_brief_profile(profile: ServerProfile, base: ServerProfile | None = None) -> doc.Document:
+    blocks: list[doc.Block] = [doc.Prose(describe_profile(profile)), doc.Prose("")]
     if list_cpu_series(profile):
-        blocks += [*cut_table(_build_layers(profile, base), ROWS_BRIEF, "layers"), Prose("")]
+        blocks += [
+            *doc.cut_table(_build_layers(profile, base), ROWS_BRIEF, "layers"),
+            doc.Prose(""),
+        ]
     if profile.waits:
-        blocks += [_build_waits(profile, base), Prose("")]
+        blocks += [_build_waits(profile, base), doc.Prose("")]
     if profile.statements:
         compared = _compare_statements(profile, base, TEXT_BRIEF) if base else []
-        tables = [it for it in compared if isinstance(it, RowTable)]
+        tables = [it for it in compared if isinstance(it, doc.RowTable)]
         (table,) = tables or [_list_statements(profile, TEXT_BRIEF)]
-        blocks += cut_table(table, ROWS_BRIEF, "statements")
-        blocks += list_prose([SOURCES[profile.statement_source]])
+        blocks += doc.cut_table(table, ROWS_BRIEF, "statements")
+        blocks += doc.list_prose([SOURCES[profile.statement_source]])
         if planned := next((it for it in profile.statements if it.plan), None):
             text = shorten_text(planned.text, TEXT_BRIEF)
-            blocks.append(Listing(planned.plan, f"plan of {text}:"))
-        blocks.append(Prose(""))
-    return [*blocks, *list_prose([BATCHES] if base else []), *_build_summary(profile, base)[1:]]
+            blocks.append(doc.Listing(planned.plan, f"plan of {text}:"))
+        blocks.append(doc.Prose(""))
+    return [*blocks, *doc.list_prose([BATCHES] if base else []), *_build_summary(profile, base)[1:]]
 
 
-def _build_summary(profile: ServerProfile, base: ServerProfile | None) -> list[Block]:
+def _build_summary(profile: ServerProfile, base: ServerProfile | None) -> list[doc.Block]:
     missing = [f"Missing: {it}." for it in profile.missing]
     unlike = list_unlike(base, profile) if base else []
     taken = describe_taking(profile)
-    return [Prose(describe_profile(profile)), *list_prose([*missing, *unlike, taken], "quiet")]
+    return [
+        doc.Prose(describe_profile(profile)),
+        *doc.list_prose([*missing, *unlike, taken], "quiet"),
+    ]
 
 
 def describe_profile(profile: ServerProfile) -> str:
-    """Where most of the time went, in a sentence."""
     parts = []
     if series := list_cpu_series(profile):
         whole, *layers = tell_rows(sum_by_layer(series))
@@ -140,7 +133,6 @@ def describe_profile(profile: ServerProfile) -> str:
 
 
 def describe_taking(profile: ServerProfile) -> str:
-    """What was sampled, how, and for how long."""
     parts = [f"{profile.elapsed_s:.1f} s in slices of {profile.slice_s:g} s"]
     if cpu := profile.cpu:
         whose = "by what the kernel charged" if cpu.charged_ns else "by the period of the samples"
@@ -155,7 +147,6 @@ def describe_taking(profile: ServerProfile) -> str:
 
 
 def name_wait(kind: str) -> str:
-    """A kind of wait in words."""
     return "nothing: running" if kind == "running" else kind
 
 
@@ -172,7 +163,7 @@ def _format_ends(low: float, high: float, write: Write) -> str:
     return "" if math.isnan(low) else numbers.format_interval(low, high, write)
 
 
-def _build_layers(profile: ServerProfile, base: ServerProfile | None) -> RowTable:
+def _build_layers(profile: ServerProfile, base: ServerProfile | None) -> doc.RowTable:
     layers = sum_by_layer(list_cpu_series(profile))
     before = list_cpu_series(base) if base else {}
     rows = compare_rows(sum_by_layer(before), layers) if before else tell_rows(layers)
@@ -186,11 +177,11 @@ def _build_table(
     signed: Write = lambda share: f"{100 * share:+.3g}",
     *,
     groups: str = "",
-) -> RowTable:
+) -> doc.RowTable:
     """Values of one profile with their share of the whole, or of two with their difference."""
     whole = next((row.value for row in rows if row.name == WHOLE), None)
     is_compared = any(row.other is not None for row in rows)
-    made: list[TableRow] = []
+    made: list[doc.TableRow] = []
     for row in rows:
         cells = [row.group] if groups else []
         cells.append(write(row.value))
@@ -200,13 +191,13 @@ def _build_table(
         else:
             cells.append(_format_ends(row.low, row.high, lambda it: write(it).removesuffix(" %")))
             cells += [f"{100 * row.value / whole:.1f} %"] if whole else []
-        made.append((TextSpan(row.name, "strong" if row.name == WHOLE else ""), *cells))
+        made.append((doc.TextSpan(row.name, "strong" if row.name == WHOLE else ""), *cells))
     heads = [groups] if groups else []
     if is_compared:
         heads += ["before", "now", "difference", "interval"]
     else:
         heads += ["% of a core", "interval", *(["share"] if whole else [])]
-    return RowTable(make_columns(what, *heads, after=[""] if is_compared else []), made)
+    return doc.RowTable(doc.make_columns(what, *heads, after=[""] if is_compared else []), made)
 
 
 WAITING = (
@@ -215,12 +206,12 @@ WAITING = (
 )
 
 
-def _build_waits(profile: ServerProfile, base: ServerProfile | None) -> RowTable:
+def _build_waits(profile: ServerProfile, base: ServerProfile | None) -> doc.RowTable:
     series, events = list_wait_series(profile), list_wait_events(profile)
     before = list_wait_series(base) if base else {}
     rows = compare_rows(before, series) if before else tell_rows(series)
     total = sum(row.value for row in rows) or 1.0
-    made: list[TableRow] = []
+    made: list[doc.TableRow] = []
     for row in rows:
         named = [name for name, _ in events.get(row.name, Counter()).most_common() if name]
         most, name = ", ".join(named[:EVENTS_SHOWN]), name_wait(row.name)
@@ -233,8 +224,8 @@ def _build_waits(profile: ServerProfile, base: ServerProfile | None) -> RowTable
             made.append((name, f"{row.value:.2f}", ends, f"{100 * row.value / total:.1f} %", most))
     if before:
         heads = ("wait", "before", "now", "difference", "interval")
-        return RowTable(make_columns(*heads, after=("", "most of it")), made)
-    return RowTable(make_columns(*WAIT_HEADS[:-1], after=WAIT_HEADS[-1:]), made)
+        return doc.RowTable(doc.make_columns(*heads, after=("", "most of it")), made)
+    return doc.RowTable(doc.make_columns(*WAIT_HEADS[:-1], after=WAIT_HEADS[-1:]), made)
 
 
 def list_statement_cells(profile: ServerProfile, it: StatementTime) -> list[str]:
@@ -262,38 +253,38 @@ SOURCES = {
 PLANNED_BY = " Plans are what EXPLAIN says, without estimates; nothing was executed."
 
 
-def _list_statements(profile: ServerProfile, letters: int = TEXT_SHOWN) -> RowTable:
-    rows: list[TableRow] = [
-        (TextSpan(shorten_text(it.text, letters)), *list_statement_cells(profile, it))
+def _list_statements(profile: ServerProfile, letters: int = TEXT_SHOWN) -> doc.RowTable:
+    rows: list[doc.TableRow] = [
+        (doc.TextSpan(shorten_text(it.text, letters)), *list_statement_cells(profile, it))
         for it in profile.statements
     ]
-    return RowTable(make_columns(*STATEMENT_HEADS), rows)
+    return doc.RowTable(doc.make_columns(*STATEMENT_HEADS), rows)
 
 
-def _list_plans(profile: ServerProfile) -> Iterator[Block]:
+def _list_plans(profile: ServerProfile) -> Iterator[doc.Block]:
     for it in profile.statements:
         if it.plan or it.unplanned:
-            why: Block = Prose(f"No plan: {it.unplanned}.", "quiet")
-            yield Details(TextSpan(it.text), [Listing(it.plan) if it.plan else why])
-    yield Prose(SOURCES[profile.statement_source] + PLANNED_BY, "quiet")
+            why: doc.Block = doc.Prose(f"No plan: {it.unplanned}.", "quiet")
+            yield doc.Details(doc.TextSpan(it.text), [doc.Listing(it.plan) if it.plan else why])
+    yield doc.Prose(SOURCES[profile.statement_source] + PLANNED_BY, "quiet")
 
 
 def _compare_statements(
     profile: ServerProfile, base: ServerProfile, letters: int = TEXT_SHOWN
-) -> list[Block]:
-    rows: list[TableRow] = [
-        (TextSpan(shorten_text(row.name, letters)), row.group, *_list_difference_cells(row))
+) -> list[doc.Block]:
+    rows: list[doc.TableRow] = [
+        (doc.TextSpan(shorten_text(row.name, letters)), row.group, *_list_difference_cells(row))
         for row in compare_statements(base, profile)
     ]
     if not rows:
-        return [Prose("The two servers tell statements otherwise: they are not compared.", "quiet")]
+        return [
+            doc.Prose("The two servers tell statements otherwise: they are not compared.", "quiet")
+        ]
     heads = ("query: time a call", "db", "before", "now", "difference", "interval")
-    return [RowTable(make_columns(*heads, after=("",)), rows)]
+    return [doc.RowTable(doc.make_columns(*heads, after=("",)), rows)]
 
 
 def _list_difference_cells(row: ProfileRow) -> list[str]:
-    """A statement's time a call on both sides, what it changed by, and the word."""
-
     def write(ns: float) -> str:
         return numbers.format_quantity(ns, "ns")
 
@@ -305,12 +296,11 @@ def _list_difference_cells(row: ProfileRow) -> list[str]:
 
 
 def shorten_text(text: str, most: int = TEXT_SHOWN) -> str:
-    """A statement on one line, of a bearable length."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-def _build_flame(profile: ServerProfile, base: ServerProfile | None) -> Flame:
+def _build_flame(profile: ServerProfile, base: ServerProfile | None) -> doc.Flame:
     if base and base.cpu:
         sides = [f"at {each.began_utc}" for each in (base, profile)]
         tree = _build_compared_tree(profile, base)
@@ -328,7 +318,7 @@ def _build_flame(profile: ServerProfile, base: ServerProfile | None) -> Flame:
     caption += " Click or Enter zooms, Escape zooms out, arrows move, / searches."
     scale_ns = tree.root.base_ns or tree.root.candidate_ns
     title = "CPU time in a second"
-    return Flame(tree, sides, title, "flame-of-server", caption, scale_ns, "a second")
+    return doc.Flame(tree, sides, title, "flame-of-server", caption, scale_ns, "a second")
 
 
 def _build_tree(profile: ServerProfile) -> FrameTree:
@@ -365,7 +355,6 @@ def _build_tree(profile: ServerProfile) -> FrameTree:
 
 
 def _build_compared_tree(profile: ServerProfile, base: ServerProfile) -> FrameTree:
-    """Layers and functions of both sides."""
     before, now = list_cpu_series(base), list_cpu_series(profile)
     layers = compare_rows(sum_by_layer(before), sum_by_layer(now))
     functions = compare_functions_of_profiles(before, now)

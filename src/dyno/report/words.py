@@ -54,14 +54,12 @@ def format_level(run: Run) -> str:
 
 
 def format_values(row: Comparison) -> tuple[str, str]:
-    """Both sides' own numbers."""
     values = (row.base_value, row.candidate_value)
     base, own = (numbers.format_quantity(value, row.metric.unit) for value in values)
     return base, own
 
 
 def format_ends(row: Comparison) -> tuple[str, str]:
-    """The slowdown, and its interval."""
     size = f"{numbers.format_signed_percent(row.slowdown_percent)} %"
     return size, format_interval(row.low_percent, row.high_percent)
 
@@ -134,7 +132,6 @@ def format_played(comparison: Comparison) -> str:
 
 
 def format_outcome(comparison: Comparison) -> str:
-    """The comparison in one sentence, for a reader who wants no table."""
     bounds = format_interval(comparison.low_percent, comparison.high_percent)
     metric = format_full_metric(comparison.metric)
     what = f"{comparison.candidate} against {comparison.base} in {metric}"
@@ -212,7 +209,6 @@ def describe_reference(series: HistorySeries) -> str:
 
 
 def format_point(point: HistoryPoint) -> str:
-    """The candidate as written, its version, the run and its day."""
     restarts = format_count(point.restarts, "restart")
     day = point.began_utc[:10]
     return f"{point.candidate} ({point.version or 'no version'}), {day}, {restarts} in {point.run}"
@@ -255,7 +251,6 @@ def format_host_change(flagged: FlaggedChange) -> str:
 
 
 def format_past_verdict(series: HistorySeries, flagged: FlaggedChange) -> str:
-    """What a fresh comparison said, or that there was none, and whether the level came back."""
     trial = flagged.trial
     later = "" if flagged.stands else "; the level has come back since"
     if flagged.is_exact:

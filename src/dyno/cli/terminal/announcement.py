@@ -192,7 +192,6 @@ def format_memory(prepared: Prepared) -> str:
 
 
 def format_detection(forecast: Forecast, run: Run) -> str:
-    """The slowdown seen in four runs of five, in each primary, by how noisy blocks turn out."""
     found = [
         (sd, effect) for sd, effect in sorted(forecast.detectable.items()) if effect < math.inf
     ]

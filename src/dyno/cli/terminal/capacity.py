@@ -75,5 +75,4 @@ def derive_capacity_page(
 
 
 def print_answer(plan: CapacityPlan, result: CapacityResult) -> None:
-    """The verdict, then what each candidate holds."""
     screen.draw_document(build_answer(plan, result))

@@ -256,7 +256,6 @@ def _list_sides(row: StageDifference) -> tuple[PathStage, PathStage]:
 
 
 def describe_first(rows: Sequence[StageDifference], whole: StageDifference) -> str:
-    """The sentence that a comparison is made for."""
     first = find_first(rows)
     if all(row.low_us is None for row in rows):
         return "Too few rounds for an interval: --runs or --for says how many are played."

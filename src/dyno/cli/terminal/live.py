@@ -291,7 +291,6 @@ def watch_live(forecast: Forecast | None, verbose: bool = False) -> Iterator[Wat
 
 @contextmanager
 def tell_what_stays(path: Path) -> Iterator[None]:
-    """Adds to whatever stops a run that what was measured stays, and how to go on."""
     stays = f"what was measured stays in {path}; `dyno resume {path.name}` goes on"
     try:
         yield

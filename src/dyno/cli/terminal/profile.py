@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def print_profile(profile: ServerProfile, base: ServerProfile | None = None) -> None:
-    """What a terminal shows of it, with an earlier one beside it if there is one."""
     screen.draw_document(build_brief_profile(profile, base), is_apart=False)
 
 

@@ -48,12 +48,10 @@ class FormatRow:
 
 
 def list_primaries(book: Book) -> list[Comparison]:
-    """The comparisons that the run is judged by, as the verdict orders them."""
     return [row for row in book.verdict.comparisons if row.primary]
 
 
 def list_rows(book: Book) -> Iterator[FormatRow]:
-    """The primaries that were measured."""
     for comparison in list_primaries(book):
         if comparison.blocks:
             yield _make_row(book, comparison)

@@ -23,7 +23,6 @@ class _Bencher:
     summary = "Bencher's metric format (bencher run --adapter json)"
 
     def render(self, book: Book, strict: bool) -> str:
-        """A benchmark for each candidate in each primary."""
         found: dict[str, dict[str, dict[str, float]]] = {}
         for row in list_rows(book):
             found.setdefault(f"{row.name} ({row.base.candidate})", _make_measures(row.base))

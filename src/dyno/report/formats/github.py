@@ -19,7 +19,6 @@ class _GitHub:
     summary = "annotations of a GitHub Action, on stdout"
 
     def render(self, book: Book, strict: bool) -> str:
-        """A line for each primary, and one for the run."""
         if found := book.verdict.rehearsal:
             lines = [
                 _write_class(it) for it in found.classes if it.is_grave or it.word == "plan changed"

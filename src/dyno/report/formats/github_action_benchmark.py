@@ -17,7 +17,6 @@ class _ActionBenchmark:
     summary = "benchmark-action/github-action-benchmark, tool customSmallerIsBetter"
 
     def render(self, book: Book, strict: bool) -> str:
-        """A point for each candidate in each primary."""
         points: dict[tuple[str, str], dict[str, Any]] = {}
         for row in list_rows(book):
             note = "the base, to which the others are compared"

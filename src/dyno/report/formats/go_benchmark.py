@@ -18,7 +18,6 @@ class _GoBenchmark:
     summary = "Go's benchmark text, for benchstat -col /candidate"
 
     def render(self, book: Book, strict: bool) -> str:
-        """Lines of configuration, then a line for each restart."""
         lines = [
             f"run: {_join(book.run.name)}",
             f"verdict: {escape_line(book.verdict.sentence)}",

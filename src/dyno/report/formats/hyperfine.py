@@ -18,7 +18,6 @@ class _Hyperfine:
     summary = "hyperfine's JSON, for scripts that plot it"
 
     def render(self, book: Book, strict: bool) -> str:
-        """A result for each candidate in each primary that is a time or a rate."""
         results: dict[tuple[str, str], dict[str, Any]] = {}
         for row in list_rows(book):
             if row.base.unit in SECONDS:

@@ -23,7 +23,6 @@ class _JUnit:
     summary = "JUnit's XML: a test case for each primary"
 
     def render(self, book: Book, strict: bool) -> str:
-        """One suite, the run."""
         if found := book.verdict.rehearsal:
             cases = [_make_class_case(book, it) for it in (*found.classes, *found.tables)]
             cases += [_make_option_case(book, it) for it in found.options]

@@ -15,12 +15,10 @@ class _Markdown:
     summary = "Markdown for a pull request or $GITHUB_STEP_SUMMARY"
 
     def render(self, book: Book, strict: bool) -> str:
-        """The verdict and what it rests on, or a rehearsal in full."""
         return render_markdown(_build_document(book)) + "\n"
 
 
 def _build_document(book: Book) -> Document:
-    """Sentence, table with drawn intervals, cause, what it rests on."""
     verdict = book.verdict
     if verdict.rehearsal:
         return [Prose(verdict.sentence, "bad"), *build_rehearsal(book)]

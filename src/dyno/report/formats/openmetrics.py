@@ -20,7 +20,6 @@ class _OpenMetrics:
     summary = "OpenMetrics' text, for Prometheus"
 
     def render(self, book: Book, strict: bool) -> str:
-        """Values, slowdowns with their bounds, blocks, and verdicts."""
         rows = list(list_rows(book))
         run = {"run": book.run.name}
         lines = [

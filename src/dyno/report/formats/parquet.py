@@ -18,7 +18,6 @@ class _Parquet:
     summary = "Parquet: every number of every trial; needs pyarrow"
 
     def render(self, book: Book, strict: bool) -> bytes:
-        """A row for each trial × metric."""
         try:
             import pyarrow as arrow
             from pyarrow import parquet

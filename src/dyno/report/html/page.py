@@ -86,7 +86,6 @@ def write_page(book: Book) -> Path:
 
 
 def build_run_page(book: Book) -> str:
-    """The page as text."""
     run = book.run
     verdict = book.verdict
     if verdict.rehearsal:
@@ -122,6 +121,5 @@ def _build_rehearsal_page(book: Book) -> str:
 
 
 def list_sections(book: Book) -> Document:
-    """The sections that have something to say, each under its title."""
     built = ((name, it.title, it.build(book)) for name, it in load_sections().items())
     return [it for name, title, own in built if own for it in (Heading(title, name), *own)]

@@ -88,7 +88,6 @@ def collect_profile(book: Book, candidate: str) -> CandidateProfile:
 
 
 def collect_server_profile(name: str, profile: CpuProfile) -> CandidateProfile:
-    """The samples of a server in use, in the place of a candidate's."""
     stacks: Counter[Stack] = Counter()
     for frames, samples in _list_stacks(profile):
         stacks[ExportedFrame("phase", name), *frames] += samples

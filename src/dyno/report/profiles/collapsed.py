@@ -10,7 +10,6 @@ _SEPARATORS = str.maketrans({";": ":", "\n": " ", "\r": " "})
 
 
 def encode(profile: CandidateProfile) -> bytes:
-    """The lines, sorted."""
     lines = [
         f"{';'.join(frame.name.translate(_SEPARATORS) for frame in stack)} {samples}"
         for stack, samples in profile.stacks.items()

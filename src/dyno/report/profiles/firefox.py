@@ -24,7 +24,6 @@ OTHER = "Other"
 
 
 def encode(profile: CandidateProfile) -> bytes:
-    """The file, as one thread named as the candidate."""
     layers = dict.fromkeys(
         frame.layer for stack in profile.stacks for frame in stack if frame.layer
     )
@@ -80,7 +79,6 @@ class _Tables:
     stacks: dict[tuple[int, int | None], int] = field(default_factory=dict)
 
     def number_stack(self, stack: Stack) -> int:
-        """The number of the stack's innermost node."""
         node: int | None = None
         for frame in stack:
             self.number_text(frame.name)
@@ -95,11 +93,9 @@ class _Tables:
         return node
 
     def number_text(self, text: str) -> int:
-        """The text's number."""
         return self.texts.setdefault(text, len(self.texts))
 
     def find_category(self, frame: ExportedFrame) -> int:
-        """The number of the frame's layer."""
         return self.categories.get(frame.layer, 0)
 
 
@@ -145,7 +141,6 @@ def _make_thread(
 def _make_frame_tables(
     tables: _Tables, frames: Sequence[ExportedFrame], categories: Sequence[int]
 ) -> dict[str, Any]:
-    """A function for each frame, since lines within one are not told apart."""
     nothing = [None] * len(frames)
     files = [tables.libraries.get(frame.module, -1) for frame in frames]
     sources = [tables.number_text(frame.source) if frame.source else None for frame in frames]

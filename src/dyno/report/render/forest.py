@@ -137,7 +137,6 @@ def _choose_step(least: float) -> float:
 
 
 def _describe(it: NamedRow, scale: _Scale) -> dict[str, object]:
-    """What the template needs of a row."""
     row = it.row
     title = it.title if it.title == it.name else f"{it.title[0].upper()}{it.title[1:]}"
     return {

@@ -26,7 +26,6 @@ _TABLE = Markup(
 
 
 def render_html(document: Document) -> Markup:
-    """The blocks one under the other."""
     return Markup("\n").join(filter(None, map(_render_block, document)))
 
 

@@ -70,12 +70,10 @@ def _write_block(block: Block) -> Iterator[str]:
 
 
 def join_tiles(block: doc.Tiles) -> str:
-    """Figures and their words on a line."""
     return " · ".join(", ".join(filter(None, (it.text, said))) for it, said in block.tiles)
 
 
 def describe_drawing(block: doc.Figure | doc.Flame) -> str:
-    """What stands in the place of a picture."""
     if isinstance(block, doc.Flame):
         return f"{block.title}: drawn in the report's page."
     return " ".join(f"{it.described}: drawn in the report's page." for it in block.charts[:1])
@@ -104,7 +102,6 @@ def _write_span(span: TextSpan) -> str:
 
 
 def _write_html(told: Words) -> str:
-    """Words of a line in which Markdown is not read."""
     parts = []
     for span in list_spans(told):
         text = escape(escape_line(span.text), quote=False).replace("@", "@\u200b")
@@ -121,7 +118,6 @@ def escape_markdown(text: str) -> str:
 
 
 def _write_forest(rows: Sequence[Comparison]) -> Iterator[str]:
-    """The intervals are drawn with characters, because these places show no picture of ours."""
     reach = _find_reach(rows)
     axis = f"−{reach:g} % … 0 … +{reach:g} %"
     yield f"| candidate | metric | base → candidate | slowdown | {axis} | verdict |"

@@ -151,7 +151,6 @@ class CharacterAxis:
 
 
 def make_axis(rows: Sequence[Comparison], width: int) -> CharacterAxis:
-    """An axis that holds every interval and margin, zero, and a character's space at both ends."""
     ends = [0.0]
     for row in rows:
         ends += [row.margin_percent, -row.margin_percent, row.low_percent, row.high_percent]

@@ -200,7 +200,6 @@ def _encode_run(place: _Place, run: Sequence[tuple[float, float]]) -> str:
 
 
 def _draw_bars(place: _Place, dots: Dots) -> Markup:
-    """The intervals of all dots that have one."""
     path = "".join(_draw_bar(place, dot, dots.across) for dot in dots.dots)
     return _PATH.format("line", dots.colour, 1.75, dots.name, path) if path else Markup("")
 

@@ -23,7 +23,6 @@ BAR = 16
 
 
 def render_terminal(document: Document) -> Group:
-    """What rich draws, in as many columns as it is given."""
     return Group(*(it for block in document for it in _render_block(block)))
 
 
@@ -64,6 +63,8 @@ def _render_block(block: Block) -> Iterator[RenderableType]:
             yield from _render_block(doc.Prose(describe_drawing(block), "quiet"))
         case doc.Bars() if block.rows:
             yield from _render_bars(block)
+        case doc.Details() if not block.is_printed:
+            yield Paragraph(f"▸ {_get_text(block.summary)}", STYLES["quiet"], indent=0)
         case doc.Details():
             yield Text()
             yield _render_words(block.summary)

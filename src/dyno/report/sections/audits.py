@@ -5,34 +5,24 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from dyno.report import Book, Section, basis, facts
-from dyno.report.document import (
-    Details,
-    Document,
-    Items,
-    Prose,
-    RowTable,
-    TableRow,
-    TextSpan,
-    list_prose,
-    make_columns,
-)
+from dyno.report import document as doc
 from dyno.report.facts import link_trials, tell_soundness
 from dyno.report.words import format_count
 
 
-def build(book: Book) -> Document:
+def build(book: Book) -> doc.Document:
     """The findings, the worst first; the dropped blocks; the lost trials; the conditions."""
-    findings: list[TableRow] = [
+    findings: list[doc.TableRow] = [
         (f.audit, tell_soundness(f), f.sentence, link_trials(f.trials))
         for f in facts.sort_worst_first(book.verdict.findings)
     ]
     dropped = [
-        (TextSpan(f"{it.workload}, block {it.block + 1}", "strong"), f": {it.reason}")
+        (doc.TextSpan(f"{it.workload}, block {it.block + 1}", "strong"), f": {it.reason}")
         for it in book.verdict.dropped
     ]
     lost = [
         (
-            TextSpan(f"trial {t.number}", "strong"),
+            doc.TextSpan(f"trial {t.number}", "strong"),
             f", {t.candidate}, {t.workload}, block {t.block + 1}: {t.status}",
             f": {t.failure}" if t.failure else "",
         )
@@ -40,26 +30,27 @@ def build(book: Book) -> Document:
         if t.status != "ok"
     ]
     anew = [
-        (TextSpan(where, "strong"), f": {n}") for where, n in _count_reconnections(book).items()
+        (doc.TextSpan(where, "strong"), f": {n}") for where, n in _count_reconnections(book).items()
     ]
     torn = len(book.view.torn_numbers)
     told = f"{format_count(torn, 'trial')} of torn blocks (begun anew) did not count."
     limits = f"Limits declared before the run: {basis.describe_limits(book.run) or 'none'}."
-    conditions = RowTable(make_columns("control", after=("state", "value")), _list_conditions(book))
-    folded = [Details("Conditions: what each control found and set", [conditions])]
+    conditions = doc.RowTable(
+        doc.make_columns("control", after=("state", "value")), _list_conditions(book)
+    )
+    folded = [doc.Details("Conditions: what each control found and set", [conditions])]
     return [
-        RowTable(make_columns("audit", after=("finding", "why", "trials")), findings),
-        *list_prose([] if findings else ["No audit has judged this run."]),
-        Items(dropped, "Blocks dropped"),
-        Items(lost, "Trials that failed or were interrupted"),
-        Items(anew, "Connections that were lost and made anew"),
-        Prose(f"{limits} {told if torn else ''}", "quiet"),
+        doc.RowTable(doc.make_columns("audit", after=("finding", "why", "trials")), findings),
+        *doc.list_prose([] if findings else ["No audit has judged this run."]),
+        doc.Items(dropped, "Blocks dropped"),
+        doc.Items(lost, "Trials that failed or were interrupted"),
+        doc.Items(anew, "Connections that were lost and made anew"),
+        doc.Prose(f"{limits} {told if torn else ''}", "quiet"),
         *(folded if conditions.rows else []),
     ]
 
 
 def _count_reconnections(book: Book) -> Counter[str]:
-    """Connections made anew, by candidate, workload and phase."""
     found: Counter[str] = Counter()
     for trial in book.view.played_trials:
         for record in trial.phases:

@@ -18,23 +18,7 @@ from dyno.judge.analysis.layer_words import (
 from dyno.record import Cause, PhaseRecord, PlanChange, WaitDifference
 from dyno.record.cause import CauseClause, CpuDifference, FunctionDifference, LayerDifference
 from dyno.report import Book, Section, words
-from dyno.report.document import (
-    Block,
-    Details,
-    Document,
-    Flame,
-    Group,
-    Heading,
-    Listing,
-    Prose,
-    RowTable,
-    TableRow,
-    TextSpan,
-    Tone,
-    list_prose,
-    list_spans,
-    make_columns,
-)
+from dyno.report import document as doc
 from dyno.report.words import format_count
 
 #: Phases of a candidate that have a flame graph: those that changed most.
@@ -42,7 +26,7 @@ FLAMES_MOST = 4
 #: Events that a row of waits names, the largest first.
 EVENTS_NAMED = 3
 #: How a layer's word is to be taken.
-TONES: dict[str, Tone] = {"costlier": "bad", "cheaper": "good", "undecided": ""}
+TONES: dict[str, doc.Tone] = {"costlier": "bad", "cheaper": "good", "undecided": ""}
 #: What stands behind the tables.
 METHOD = (
     "Plans are what each engine answers to EXPLAIN before the first and after the last phase, "
@@ -67,26 +51,26 @@ DIVIDED = (
 )
 
 
-def build(book: Book) -> Document:
+def build(book: Book) -> doc.Document:
     """The sentences and, of each plan that differs, both; nothing where nothing was looked at."""
     causes = book.verdict.causes
     if not causes:
         return []
     found = [block for cause in causes for block in _list_blocks(book, cause)]
-    return [*found, *list_prose([describe_cpu_sampling(book.run), METHOD], "quiet")]
+    return [*found, *doc.list_prose([describe_cpu_sampling(book.run), METHOD], "quiet")]
 
 
-def _list_blocks(book: Book, cause: Cause) -> Iterator[Block]:
-    yield Prose(_link_clauses(book, cause))
+def _list_blocks(book: Book, cause: Cause) -> Iterator[doc.Block]:
+    yield doc.Prose(_link_clauses(book, cause))
     yield from _list_layers(book, cause)
     base = book.view.candidates[0]
     for at, it in enumerate(cause.plan_changes):
         anchor = _name_anchor(book, cause, "plans") if at == 0 else ""
         first, then = _choose_titles(base, it)
-        yield Heading(it.statement, anchor, within=True)
+        yield doc.Heading(it.statement, anchor, within=True)
         restarts = f"{it.restarts} of {it.of} restarts"
-        yield Prose(f"{it.workload}: {first}, then {then} ({restarts})")
-        yield from (Listing(it.base_plan), Listing(it.plan))
+        yield doc.Prose(f"{it.workload}: {first}, then {then} ({restarts})")
+        yield from (doc.Listing(it.base_plan), doc.Listing(it.plan))
     yield _build_counters(book, cause)
     records = [
         record
@@ -99,7 +83,7 @@ def _list_blocks(book: Book, cause: Cause) -> Iterator[Block]:
         cause, book.run.design.base, words.format_level(book.run), anchor, records
     )
     for why, count in (cause.unexplained or {}).items():
-        yield Prose(f"{format_count(count, 'statement')} without a plan: {why}.", "quiet")
+        yield doc.Prose(f"{format_count(count, 'statement')} without a plan: {why}.", "quiet")
 
 
 def _name_anchor(book: Book, cause: Cause, table: str, phase: int = 0) -> str:
@@ -108,7 +92,7 @@ def _name_anchor(book: Book, cause: Cause, table: str, phase: int = 0) -> str:
     return f"{name}-{phase}" if phase else name
 
 
-def _link_clauses(book: Book, cause: Cause) -> list[TextSpan]:
+def _link_clauses(book: Book, cause: Cause) -> list[doc.TextSpan]:
     """The sentence's parts, each a link to its table where it has one."""
     shown = {
         "plans": cause.plan_changes,
@@ -117,18 +101,18 @@ def _link_clauses(book: Book, cause: Cause) -> list[TextSpan]:
         "waits": cause.waits,
         "instructions": cause.instructions,
     }
-    spans: list[TextSpan] = []
+    spans: list[doc.TextSpan] = []
     for each in cause.clauses or (CauseClause(cause.sentence, ""),):
         anchor = f"#{_name_anchor(book, cause, each.table)}" if shown.get(each.table) else ""
         text = each.text if spans else f"{each.text[:1].upper()}{each.text[1:]}"
-        spans += [TextSpan("; ")] if spans else []
-        spans += (TextSpan(it.text, code=it.code, link=anchor) for it in list_spans(text))
+        spans += [doc.TextSpan("; ")] if spans else []
+        spans += (doc.TextSpan(it.text, code=it.code, link=anchor) for it in doc.list_spans(text))
     return spans
 
 
-def _build_counters(book: Book, cause: Cause) -> RowTable:
+def _build_counters(book: Book, cause: Cause) -> doc.RowTable:
     base = book.view.candidates[0]
-    rows: list[TableRow] = []
+    rows: list[doc.TableRow] = []
     for it in cause.counters:
 
         def write(value: float, unit: str = it.unit) -> str:
@@ -141,11 +125,12 @@ def _build_counters(book: Book, cause: Cause) -> RowTable:
     heads = (base, cause.candidate, "difference", words.format_level(book.run))
     title = f"What {cause.candidate}'s server counted for an operation, against {base}"
     anchor = _name_anchor(book, cause, "counters")
-    return RowTable(make_columns("counter", *heads, after=("differs",)), rows, title, anchor)
+    return doc.RowTable(
+        doc.make_columns("counter", *heads, after=("differs",)), rows, title, anchor
+    )
 
 
-def _list_layers(book: Book, cause: Cause) -> Iterator[Block]:
-    """A table and, of those that changed most, a flame graph for each phase that was sampled."""
+def _list_layers(book: Book, cause: Cause) -> Iterator[doc.Block]:
     design, analyses = book.run.design, book.view.analyses
     sampled = {
         (each.workload, each.phase): each
@@ -168,49 +153,49 @@ def _list_layers(book: Book, cause: Cause) -> Iterator[Block]:
             most = numbers.format_quantity(tree.least_ns, "ns", 2)
             caption += f" {tree.left_out:,} frames of at most {most} an operation are left out."
         title = f"CPU time of an operation, {sides[1]} against {sides[0]}: {phase.workload}"
-        yield Flame(
+        yield doc.Flame(
             *(tree, sides, title, f"flame-{anchor}", caption, phase.base_ns),
             is_flat=not has_stacks,
         )
         if has_stacks and (host := book.find_stacks_host(cpu.workload)):
-            yield Prose(f"Its callers were sampled on {host}.", "quiet")
+            yield doc.Prose(f"Its callers were sampled on {host}.", "quiet")
 
 
-def build_first_layers(book: Book) -> list[Block]:
+def build_first_layers(book: Book) -> list[doc.Block]:
     """Of each candidate's phase that changed most the table of layers, without functions."""
     found = [cause.cpu[0] for cause in book.verdict.causes if cause.cpu]
     level = words.format_level(book.run)
     tables = (next(build_layers(cpu, book.run.design.base, level, "")) for cpu in found)
-    return [block for table in tables for block in (Prose(""), table)]
+    return [block for table in tables for block in (doc.Prose(""), table)]
 
 
-def build_layers(cpu: CpuDifference, base: str, level: str, anchor: str) -> Iterator[Block]:
+def build_layers(cpu: CpuDifference, base: str, level: str, anchor: str) -> Iterator[doc.Block]:
     """The whole, its layers, and behind a fold the functions of each."""
     heads = (base, cpu.candidate, "difference", level)
     title = (
         f"CPU time of an operation by layer, {cpu.candidate} against {base}: "
         f"{cpu.workload}, {cpu.phase}"
     )
-    rows: list[TableRow] = [
+    rows: list[doc.TableRow] = [
         (
-            TextSpan(each.layer, "" if at else "strong"),
+            doc.TextSpan(each.layer, "" if at else "strong"),
             *_format_times(cpu, each),
-            TextSpan(each.word, TONES.get(each.word, "quiet")),
+            doc.TextSpan(each.word, TONES.get(each.word, "quiet")),
         )
         for at, each in enumerate((cpu.total, *cpu.layers))
     ]
-    yield RowTable(make_columns("layer", *heads, after=("word",)), rows, title, anchor)
-    yield Prose(" ".join(_list_notes(cpu)), "quiet")
-    functions: list[TableRow] = []
+    yield doc.RowTable(doc.make_columns("layer", *heads, after=("word",)), rows, title, anchor)
+    yield doc.Prose(" ".join(_list_notes(cpu)), "quiet")
+    functions: list[doc.TableRow] = []
     for layer in cpu.layers:
-        functions += [Group(layer.layer)] if layer.functions else []
+        functions += [doc.Group(layer.layer)] if layer.functions else []
         functions += (
             (it.name, *_format_times(cpu, it), "yes" if it.differs else "")
             for it in layer.functions
         )
     if functions:
-        table = RowTable(make_columns("function", *heads, after=("differs",)), functions)
-        yield Details("Functions that changed most, by layer", [table])
+        table = doc.RowTable(doc.make_columns("function", *heads, after=("differs",)), functions)
+        yield doc.Details("Functions that changed most, by layer", [table])
 
 
 def _format_times(cpu: CpuDifference, row: LayerDifference | FunctionDifference) -> list[str]:
@@ -235,7 +220,7 @@ def _list_notes(cpu: CpuDifference) -> Iterator[str]:
 
 def build_waits(
     cause: Cause, base: str, level: str, anchor: str, records: Sequence[PhaseRecord]
-) -> list[Block]:
+) -> list[doc.Block]:
     """The table of what a candidate's sessions waited for, and how that is known; `records` are all
     phases of both sides.
     """
@@ -243,10 +228,10 @@ def build_waits(
     def write(us: float) -> str:
         return numbers.format_quantity(us, "µs")
 
-    rows: list[TableRow] = []
+    rows: list[doc.TableRow] = []
     ordered = sorted(cause.waits, key=lambda it: (it.workload, it.phase))
     for place, own in groupby(ordered, key=lambda it: (it.workload, it.phase)):
-        rows.append(Group(", ".join(place)))
+        rows.append(doc.Group(", ".join(place)))
         for it in own:
             sides = ((it.base_us, it.base_share), (it.candidate_us, it.candidate_share))
             times = (f"{write(us)}{_format_share(share)}" for us, share in sides)
@@ -255,13 +240,13 @@ def build_waits(
             told = (write(it.difference_us), ends, differs, _list_events(it))
             rows.append((_name_wait(it), *times, *told))
     heads = (base, cause.candidate, "difference", level)
-    columns = make_columns("waiting for", *heads, after=("differs", "most of it"))
+    columns = doc.make_columns("waiting for", *heads, after=("differs", "most of it"))
     what = f"What {cause.candidate}'s sessions were at for an operation, against {base}"
     title = f"{what}, with its share of the database's time"
     return [
-        *list_prose(list_missing(cause, records), "quiet"),
-        RowTable(columns, rows, title, anchor),
-        *list_prose([_describe_sampling(records)], "quiet"),
+        *doc.list_prose(list_missing(cause, records), "quiet"),
+        doc.RowTable(columns, rows, title, anchor),
+        *doc.list_prose([_describe_sampling(records)], "quiet"),
     ]
 
 
@@ -296,13 +281,11 @@ def _format_share(share: float | None) -> str:
 
 
 def _list_events(wait: WaitDifference) -> str:
-    """Of the side that waits longer."""
     events = (wait.events if wait.difference_us > 0 else wait.base_events) or {}
     return ", ".join([name for name, us in events.items() if name and us > 0][:EVENTS_NAMED])
 
 
 def _describe_sampling(records: Sequence[PhaseRecord]) -> str:
-    """What the samples are and what taking them cost on our side, or why there are none."""
     sampled = [(record, record.waits) for record in records if record.waits]
     if not sampled:
         why = next((record.unread["waits"] for record in records if "waits" in record.unread), "")
@@ -317,7 +300,6 @@ def _describe_sampling(records: Sequence[PhaseRecord]) -> str:
 
 
 def _choose_titles(base: str, change: PlanChange) -> tuple[str, str]:
-    """Whose the two plans are."""
     if change.kind in ("during", "both"):
         return f"{change.candidate} at the start", "at the end"
     return base, change.candidate

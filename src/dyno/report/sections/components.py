@@ -64,7 +64,6 @@ ASIDE = (
 
 
 def build(book: Book) -> Document:
-    """A table and a sentence for each primary."""
     found: list[Block] = []
     for spread in list_primary_spreads(book):
         told, rows = give_advice(spread), list(map(_format_row, spread.found.parts))
@@ -77,7 +76,6 @@ def build(book: Book) -> Document:
 
 
 def list_primary_spreads(book: Book) -> list[Sources]:
-    """The spread of each primary over the trials that count."""
     metrics: dict[Metric, None] = {c.metric: None for c in book.verdict.comparisons if c.primary}
     return [
         spread

@@ -13,6 +13,7 @@ from itertools import groupby
 from dyno import numbers
 from dyno.record import Comparison, Metric, Run, Verdict
 from dyno.report import Book, Section, words
+from dyno.report import document as doc
 from dyno.report.charts import (
     Axis,
     Band,
@@ -25,17 +26,6 @@ from dyno.report.charts import (
     Shape,
     choose_colour,
     make_slowdown_axis,
-)
-from dyno.report.document import (
-    Block,
-    Document,
-    Figure,
-    Items,
-    Prose,
-    RowTable,
-    TableCell,
-    TableRow,
-    make_columns,
 )
 
 _ROW_PX = 44
@@ -105,7 +95,7 @@ MULTIPLY = "An interaction of 0 says that the factors' effects multiply."
 ONE_AT_A_TIME = "One factor at a time says nothing of how factors act on each other."
 
 
-def build(book: Book) -> Document:
+def build(book: Book) -> doc.Document:
     """A chart for each primary metric, main effects first, and the numbers below it."""
     found = list_primary_effects(book.verdict.comparisons)
     if not book.run.factors or not found:
@@ -114,32 +104,33 @@ def build(book: Book) -> Document:
     first = "The first level of each is what its others are held against."
     interactions = any(len(c.levels) > 1 for c in found)
     return [
-        Prose(f"{words.format_factors(book.run)} {first}"),
-        Figure([draw_effects(metric, rows) for metric, rows in groups], _CAPTION),
+        doc.Prose(f"{words.format_factors(book.run)} {first}"),
+        doc.Figure([draw_effects(metric, rows) for metric, rows in groups], _CAPTION),
         *build_tables(book.run, book.verdict),
-        Items([f"{c.candidate}: {note}" for c in found for note in c.notes]),
-        Prose(ADJUSTED + (MULTIPLY if interactions else ONE_AT_A_TIME), "quiet"),
+        doc.Items([f"{c.candidate}: {note}" for c in found for note in c.notes]),
+        doc.Prose(ADJUSTED + (MULTIPLY if interactions else ONE_AT_A_TIME), "quiet"),
     ]
 
 
-def build_tables(run: Run, verdict: Verdict) -> list[Block]:
-    """The effects in each metric, in numbers."""
+def build_tables(run: Run, verdict: Verdict) -> list[doc.Block]:
     level = words.format_level(run)
     heads = ("slowdown", level, "blocks", "p", "MDE80")
-    columns = make_columns("effect", *heads, after=("verdict",))
-    tables: list[Block] = []
+    columns = doc.make_columns("effect", *heads, after=("verdict",))
+    tables: list[doc.Block] = []
     for metric, effects in group_effects(list_primary_effects(verdict.comparisons)):
-        rows: list[TableRow] = []
+        rows: list[doc.TableRow] = []
         for c in effects:
             kind = "interaction" if len(c.levels) > 1 else f"against {c.base}"
             told = (words.format_played(c), f"{c.p_value:.2g}")
             least = numbers.format_percent(c.mde80_percent)
             word = words.tell_verdict(c, margin=True) if c.primary else "exploratory"
-            rows.append((TableCell(c.candidate, kind), *words.format_ends(c), *told, least, word))
+            rows.append(
+                (doc.TableCell(c.candidate, kind), *words.format_ends(c), *told, least, word)
+            )
         title = (
             f"effects on {words.format_full_metric(metric)}, margin {effects[0].margin_percent:g} %"
         )
-        tables.append(RowTable(columns, rows, title))
+        tables.append(doc.RowTable(columns, rows, title))
     return tables
 
 
@@ -151,7 +142,6 @@ def list_primary_effects(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 
 def group_effects(effects: Sequence[Comparison]) -> list[tuple[Metric, list[Comparison]]]:
-    """The effects in each metric."""
     return [(metric, list(rows)) for metric, rows in groupby(effects, key=lambda c: c.metric)]
 
 

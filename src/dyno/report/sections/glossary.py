@@ -38,7 +38,6 @@ TERMS = {
 
 
 def build(book: Book) -> Document:
-    """The same paragraphs for every run."""
     return [Terms([(term, [Prose(meaning)]) for term, meaning in TERMS.items()])]
 
 

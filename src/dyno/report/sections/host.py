@@ -7,7 +7,6 @@ from dyno.report.document import Document, RowTable, make_columns
 
 
 def build(book: Book) -> Document:
-    """The host's facts, as the run recorded them."""
     rows = [(name.replace("_", " "), value) for name, value in book.run.host.items()]
     return [RowTable(make_columns("", after=("",)), rows)]
 

@@ -29,7 +29,6 @@ def build(book: Book) -> Document:
 
 
 def build_effects(found: Sequence[Comparison]) -> RowTable:
-    """A row for each host of each primary, under its name and the spread between hosts."""
     rows: list[TableRow] = []
     for each in found:
         names = words.format_full_metric(each.metric), each.candidate, describe_heterogeneity(each)

@@ -83,7 +83,6 @@ def _draw_median(name: str, curves: list[dict[str, float]], position: int) -> li
 
 
 def build(book: Book) -> Document:
-    """The figure of all its charts, of which the reader chooses one."""
     charts = draw_charts(book)
     return [Figure(charts, _CAPTION)] if charts else []
 

@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from dyno.report import Book, Section, facts, words
-from dyno.report.document import (
-    Details,
-    Document,
-    Prose,
-    RowTable,
-    TableColumn,
-    TableRow,
-    make_columns,
-)
+from dyno.report import document as doc
 from dyno.report.words import tell_verdict
 
 #: What the colours of words mean.
@@ -21,11 +13,11 @@ PRIMARY = (
 )
 
 
-def build(book: Book) -> Document:
+def build(book: Book) -> doc.Document:
     """A folded row per comparison, as they were played; of crossed factors the main effects."""
     found = [c for c in book.verdict.comparisons if len(c.levels) < 2]
     found.sort(key=lambda c: (*facts.make_sort_key(book, c.metric), not c.primary))
-    rows: list[TableRow] = [
+    rows: list[doc.TableRow] = [
         (
             words.format_full_metric(c.metric),
             c.candidate,
@@ -36,10 +28,15 @@ def build(book: Book) -> Document:
         for c in found
     ]
     heads = ("base", "candidate", "slowdown", words.format_level(book.run))
-    columns = (TableColumn("metric"), *make_columns("candidate", *heads, after=("verdict",)))
+    columns = (
+        doc.TableColumn("metric"),
+        *doc.make_columns("candidate", *heads, after=("verdict",)),
+    )
     primaries = sum(c.primary for c in found)
     summary = f"{words.format_count(len(rows), 'comparison')}, {primaries} of them primary"
-    folded = Details(summary, [RowTable(columns, rows, searched=True), Prose(PRIMARY, "quiet")])
+    folded = doc.Details(
+        summary, [doc.RowTable(columns, rows, searched=True), doc.Prose(PRIMARY, "quiet")]
+    )
     return [folded] if rows else []
 
 

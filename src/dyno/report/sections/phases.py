@@ -12,56 +12,46 @@ from statistics import median
 
 from dyno import numbers
 from dyno.report import Book, Section, facts
-from dyno.report.document import (
-    Document,
-    Prose,
-    RowTable,
-    TableCell,
-    TableRow,
-    TextSpan,
-    Tone,
-    Words,
-    make_columns,
-)
+from dyno.report import document as doc
 
 SLOWER, FASTER, TARGET = 0.95, 1.05, 0.95
 
-MEDIANS: Words = (
+MEDIANS: doc.Words = (
     "Medians over the valid blocks. Relative: candidate ÷ base; marked as ",
-    TextSpan("low", "bad"),
+    doc.TextSpan("low", "bad"),
     " below 0.95, as ",
-    TextSpan("high", "good"),
+    doc.TextSpan("high", "good"),
     " above 1.05, and as ",
-    TextSpan("missed", "quiet"),
+    doc.TextSpan("missed", "quiet"),
     " where a paced stream of the phase missed 95 % of its target. No error rate stands behind "
     "these colours: the verdict is above.",
 )
 
 
-def build(book: Book) -> Document:
+def build(book: Book) -> doc.Document:
     """Two tables per workload, a row per stream, a column per candidate."""
     names = [w.name for w in book.run.workloads if book.view.list_counted(w.name)]
     found = [table for name in names for table in _build_rates(book, name)]
-    return [*found, Prose(MEDIANS, "quiet")] if found else []
+    return [*found, doc.Prose(MEDIANS, "quiet")] if found else []
 
 
-def _build_rates(book: Book, workload: str) -> list[RowTable]:
+def _build_rates(book: Book, workload: str) -> list[doc.RowTable]:
     names = book.view.candidates
-    absolute: list[TableRow] = []
-    relative: list[TableRow] = []
+    absolute: list[doc.TableRow] = []
+    relative: list[doc.TableRow] = []
     for stream in facts.list_streams(book, workload):
         rates = {name: _compute_rate(book, stream, name) for name in names}
         missed = {name: _describe_missed_target(book, stream, name) for name in names}
         label = f"{stream.phase} {stream.name}"
         cells = [_format_absolute(rates[name], missed[name]) for name in names]
-        absolute.append((TableCell(label, f"{stream.unit}/s"), *cells))
+        absolute.append((doc.TableCell(label, f"{stream.unit}/s"), *cells))
         base = rates[names[0]] or math.nan
         others = [_format_relative(rates[n] / base, missed[n]) for n in names[1:]]
         relative.append((label, *others))
     return [
-        RowTable(make_columns("phase and stream", *names), absolute, f"{workload}: rate"),
-        RowTable(
-            make_columns("phase and stream", *names[1:]),
+        doc.RowTable(doc.make_columns("phase and stream", *names), absolute, f"{workload}: rate"),
+        doc.RowTable(
+            doc.make_columns("phase and stream", *names[1:]),
             relative,
             f"{workload}: rate relative to {names[0]}",
         ),
@@ -106,15 +96,15 @@ def _compute_target_share(book: Book, stream: facts.StreamFacts, candidate: str)
     return median(kept) if kept else math.nan
 
 
-def _format_absolute(rate: float, missed: str) -> TableCell:
-    tone: Tone = "quiet" if missed else ""
-    return TableCell(TextSpan(numbers.format_quantity(rate, "/s"), why=missed), tone=tone)
+def _format_absolute(rate: float, missed: str) -> doc.TableCell:
+    tone: doc.Tone = "quiet" if missed else ""
+    return doc.TableCell(doc.TextSpan(numbers.format_quantity(rate, "/s"), why=missed), tone=tone)
 
 
-def _format_relative(share: float, missed: str) -> TableCell:
-    tone: Tone = "bad" if share < SLOWER else "good" if share > FASTER else ""
-    told = TextSpan(numbers.format_ratio(share), why=missed)
-    return TableCell(told, tone="quiet" if missed else tone)
+def _format_relative(share: float, missed: str) -> doc.TableCell:
+    tone: doc.Tone = "bad" if share < SLOWER else "good" if share > FASTER else ""
+    told = doc.TextSpan(numbers.format_ratio(share), why=missed)
+    return doc.TableCell(told, tone="quiet" if missed else tone)
 
 
 SECTION = Section("Rates", 60, build)

@@ -71,12 +71,10 @@ def _draw_chart(book: Book, metric: Metric, points: Sequence[_Point]) -> Chart:
 
 
 def _find_excluded(book: Book, points: Sequence[_Point]) -> set[int]:
-    """The numbers of the trials that do not count."""
     return {t.number for t, _ in points} - {t.number for t in book.view.counted_trials}
 
 
 def _make_blocks_axis(groups: Sequence[Sequence[_Point]], at: dict[int, int]) -> Axis:
-    """A tick in the middle of each block's trials."""
     ticks = [
         (sum(at[trial.number] for trial, _ in group) / len(group), str(group[0][0].block))
         for group in groups
@@ -102,7 +100,6 @@ def _shade_group(group: Sequence[_Point], at: dict[int, int]) -> Band:
 
 
 def build(book: Book) -> Document:
-    """The figure of all its charts, of which the reader chooses one."""
     charts = draw_charts(book)
     return [Figure(charts, _CAPTION)] if charts else []
 

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from dyno.record import Trial
 from dyno.report import Book, Section
-from dyno.report.document import (
-    Details,
-    Document,
-    RowTable,
-    TableCell,
-    TableColumn,
-    TableRow,
-    make_columns,
-)
+from dyno.report import document as doc
 from dyno.report.words import format_count
 
 
-def build(book: Book) -> Document:
+def build(book: Book) -> doc.Document:
     """A folded row per trial, the client-only baseline's too; a link to a row opens the fold."""
     trials = sorted(book.trials, key=lambda trial: trial.number)
     counted = {t.number for t in book.view.counted_trials}
-    rows: list[TableRow] = [
+    rows: list[doc.TableRow] = [
         (
-            TableCell(str(t.number), anchor=f"trial-{t.number}"),
+            doc.TableCell(str(t.number), anchor=f"trial-{t.number}"),
             t.workload,
             str(t.block + 1) if t.block >= 0 else "",
             *(str(t.attempt), str(t.order + 1), t.candidate, t.started_utc),
@@ -31,9 +23,9 @@ def build(book: Book) -> Document:
         for t in trials
     ]
     after = ("candidate", "began", "counts")
-    columns = make_columns("workload", "block", "attempt", "place", after=after)
-    table = RowTable((TableColumn("trial", "number"), *columns), rows, searched=True)
-    return [Details(format_count(len(trials), "trial"), [table])] if trials else []
+    columns = doc.make_columns("workload", "block", "attempt", "place", after=after)
+    table = doc.RowTable((doc.TableColumn("trial", "number"), *columns), rows, searched=True)
+    return [doc.Details(format_count(len(trials), "trial"), [table])] if trials else []
 
 
 def _describe_count(book: Book, trial: Trial, counted: bool) -> str:

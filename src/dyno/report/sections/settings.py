@@ -8,24 +8,14 @@ from itertools import groupby
 from dyno.judge.settings import KnownCosts, load_known_costs
 from dyno.judge.settings.values import is_same_value
 from dyno.report import Book, Section
-from dyno.report.document import (
-    Block,
-    Details,
-    Document,
-    Heading,
-    Prose,
-    RowTable,
-    TableRow,
-    TextSpan,
-    make_columns,
-)
+from dyno.report import document as doc
 from dyno.report.words import format_count
 
 #: A table of more settings is searched.
 SEARCHED = 12
 
 
-def build(book: Book) -> Document:
+def build(book: Book) -> doc.Document:
     """Settings that differ first, the dearest class before the others; those alike folded; the
     workloads' options.
     """
@@ -36,37 +26,38 @@ def build(book: Book) -> Document:
     found = [(key, [read[name].get(key, "") for name in names]) for key in keys]
     apart = [row for row in found if not _is_alike(row[1])]
     alike = [row for row in found if _is_alike(row[1])]
-    blocks: list[Block] = [Heading("Different between candidates")] if apart else []
+    blocks: list[doc.Block] = [doc.Heading("Different between candidates")] if apart else []
     for kind, own in groupby(apart, partial(_find_kind, costs)):
         blocks.append(_build_table(names, list(own), kind))
     if not apart:
         none = "No setting that was read back differs between candidates."
-        blocks.append(Prose(none if alike else "No engine reported its settings."))
+        blocks.append(doc.Prose(none if alike else "No engine reported its settings."))
     if alike:
         summary = f"{format_count(len(alike), 'setting')} alike"
-        blocks.append(Details(summary, [_build_table(names, alike)]))
+        blocks.append(doc.Details(summary, [_build_table(names, alike)]))
     options = [
-        RowTable(
-            make_columns("option", after=("value",)),
-            [(key, TextSpan(value, code=True)) for key, value in it.options.items()]
+        doc.RowTable(
+            doc.make_columns("option", after=("value",)),
+            [(key, doc.TextSpan(value, code=True)) for key, value in it.options.items()]
             or [("none", "")],
             f"{it.name} {it.script_sha256[:12]}",
         )
         for it in book.run.workloads
     ]
-    return [*blocks, Details("Options of the workloads", options)]
+    return [*blocks, doc.Details("Options of the workloads", options)]
 
 
-def _build_table(names: list[str], found: list[tuple[str, list[str]]], title: str = "") -> RowTable:
-    rows: list[TableRow] = [
-        (key, *(TextSpan(value, code=True) for value in values)) for key, values in found
+def _build_table(
+    names: list[str], found: list[tuple[str, list[str]]], title: str = ""
+) -> doc.RowTable:
+    rows: list[doc.TableRow] = [
+        (key, *(doc.TextSpan(value, code=True) for value in values)) for key, values in found
     ]
-    columns = make_columns("setting", after=names)
-    return RowTable(columns, rows, title, searched=len(rows) > SEARCHED)
+    columns = doc.make_columns("setting", after=names)
+    return doc.RowTable(columns, rows, title, searched=len(rows) > SEARCHED)
 
 
 def _is_alike(values: list[str]) -> bool:
-    """The same value everywhere, wherever each came from."""
     return all(is_same_value(values[0], value) for value in values)
 
 

@@ -14,17 +14,7 @@ from dyno.judge.analysis.effect_words import format_metric_name
 from dyno.judge.analysis.plans import compare_plans
 from dyno.record import Comparison, Metric, WorkloadPlan
 from dyno.report import Book, Section, facts, words
-from dyno.report.document import (
-    Document,
-    Group,
-    Prose,
-    RowTable,
-    TableCell,
-    TableRow,
-    Tone,
-    Words,
-    make_columns,
-)
+from dyno.report import document as doc
 
 RATIOS = (
     "Rate: the candidate's over the base's, from the blocks judged; above 1 is faster. The other "
@@ -39,7 +29,7 @@ COSTS = (
 ENDINGS = (".pre", ".post")
 
 
-def build(book: Book) -> Document:
+def build(book: Book) -> doc.Document:
     """A table per workload of grouped phases and candidate."""
     found = [
         _build_table(book, workload, candidate)
@@ -47,10 +37,10 @@ def build(book: Book) -> Document:
         if any(phase.group for phase in workload.phases)
         for candidate in book.view.candidates[1:]
     ]
-    return [*found, Prose(RATIOS, "quiet")] if found else []
+    return [*found, doc.Prose(RATIOS, "quiet")] if found else []
 
 
-def _build_table(book: Book, workload: WorkloadPlan, candidate: str) -> RowTable:
+def _build_table(book: Book, workload: WorkloadPlan, candidate: str) -> doc.RowTable:
     base = book.run.design.base
     judged = {
         c.metric.phase: c
@@ -65,10 +55,10 @@ def _build_table(book: Book, workload: WorkloadPlan, candidate: str) -> RowTable
         for it in compare_plans(book.view, candidate).changes
         if it.workload == workload.name and it.kind == "between"
     }
-    rows: list[TableRow] = []
+    rows: list[doc.TableRow] = []
     grouped = sorted(workload.phases, key=lambda phase: _find_first(workload, phase.group))
     for group, phases in groupby(grouped, key=lambda phase: phase.group):
-        rows += [Group(group)] if group else []
+        rows += [doc.Group(group)] if group else []
         for phase in phases:
             cells = [*_format_judged(judged.get(phase.name))]
             for name in names:
@@ -76,26 +66,24 @@ def _build_table(book: Book, workload: WorkloadPlan, candidate: str) -> RowTable
                     _format_cost(typical, (candidate, base), costs.get((phase.name, name)))
                 )
             detail = "another plan" if _has_another_plan(phase.name, replanned) else ""
-            rows.append((TableCell(phase.name, detail), *cells))
+            rows.append((doc.TableCell(phase.name, detail), *cells))
     heads = ["rate", "slowdown", "verdict", *(format_metric_name(name) for name in names)]
     title = f"{workload.name}: {candidate} against {base}"
-    return RowTable(make_columns("test", *heads), rows, title)
+    return doc.RowTable(doc.make_columns("test", *heads), rows, title)
 
 
 def _find_first(workload: WorkloadPlan, group: str) -> int:
-    """Where a group begins, in the order in which phases are played."""
     return next(at for at, phase in enumerate(workload.phases) if phase.group == group)
 
 
-def _format_judged(found: Comparison | None) -> list[Words | TableCell]:
-    """The relative rate, the slowdown's interval, the verdict."""
+def _format_judged(found: Comparison | None) -> list[doc.Words | doc.TableCell]:
     if found is None:
         return [numbers.DASH] * 3
     relative = 1 / (1 + found.slowdown_percent / 100)
-    tones: dict[str, Tone] = {"slower": "bad", "faster": "good"}
+    tones: dict[str, doc.Tone] = {"slower": "bad", "faster": "good"}
     tone = tones.get(words.choose_standing(found), "")
     return [
-        TableCell(f"{relative:.2f}", tone=tone),
+        doc.TableCell(f"{relative:.2f}", tone=tone),
         words.format_ends(found)[1],
         words.format_verdict(found, False),
     ]
@@ -103,15 +91,15 @@ def _format_judged(found: Comparison | None) -> list[Words | TableCell]:
 
 def _format_cost(
     typical: dict[tuple[str, Metric], float], sides: tuple[str, str], metric: Metric | None
-) -> TableCell:
+) -> doc.TableCell:
     candidate, base = sides
     if metric is None or (candidate, metric) not in typical:
-        return TableCell(numbers.DASH)
+        return doc.TableCell(numbers.DASH)
     value, reference = typical[candidate, metric], typical.get((base, metric), 0.0)
     own = numbers.format_quantity(value, metric.unit)
     if not value or not reference:
-        return TableCell(own)
-    return TableCell(f"{numbers.format_ratio(value / reference)}×", beside=own)
+        return doc.TableCell(own)
+    return doc.TableCell(f"{numbers.format_ratio(value / reference)}×", beside=own)
 
 
 def _has_another_plan(test: str, replanned: set[str]) -> bool:

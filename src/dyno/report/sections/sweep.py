@@ -12,6 +12,7 @@ from statistics import median
 from dyno import numbers
 from dyno.record import WorkloadPlan
 from dyno.report import Book, Section, facts
+from dyno.report import document as doc
 from dyno.report.charts import (
     Axis,
     Chart,
@@ -25,15 +26,6 @@ from dyno.report.charts import (
     log_ends,
     make_duration_axis,
     make_linear_axis,
-)
-from dyno.report.document import (
-    Document,
-    Figure,
-    Prose,
-    RowTable,
-    TableCell,
-    TableRow,
-    make_columns,
 )
 
 
@@ -62,7 +54,6 @@ class SweepPoint:
 
 
 def list_swept_streams(book: Book) -> list[SweptStream]:
-    """Every stream of the run that an option is swept for."""
     groups: dict[tuple[str, str], list[WorkloadPlan]] = {}
     for workload in book.run.workloads:
         for option in workload.sweep:
@@ -111,15 +102,13 @@ _WIDE = 8.0
 _PANEL_PX = 220
 
 
-def build(book: Book) -> Document:
-    """A chart and a table for each stream that is swept."""
+def build(book: Book) -> doc.Document:
     tables = [_build_table(book, each) for each in _list_drawable(book)]
-    figure = Figure(draw_charts(book), _CAPTION)
-    return [figure, *tables, Prose(MEDIANS, "quiet")] if tables else []
+    figure = doc.Figure(draw_charts(book), _CAPTION)
+    return [figure, *tables, doc.Prose(MEDIANS, "quiet")] if tables else []
 
 
 def draw_charts(book: Book) -> list[Chart]:
-    """A chart for each stream that is swept."""
     return [_draw_chart(book, each) for each in _list_drawable(book)]
 
 
@@ -179,13 +168,13 @@ def _draw_p99(name: str, at: dict[str, float], point: SweepPoint) -> Dot:
     return Dot(at[point.value], middle, tip, min(point.p99s), max(point.p99s))
 
 
-def _build_table(book: Book, swept: SweptStream) -> RowTable:
+def _build_table(book: Book, swept: SweptStream) -> doc.RowTable:
     by_name = {
         name: {p.value: p for p in list_swept_points(book, swept, name)}
         for name in book.view.candidates
     }
     base = by_name[book.run.design.base]
-    rows: list[TableRow] = [
+    rows: list[doc.TableRow] = [
         (
             name,
             *(
@@ -195,19 +184,19 @@ def _build_table(book: Book, swept: SweptStream) -> RowTable:
         )
         for name, points in by_name.items()
     ]
-    return RowTable(make_columns("candidate", *swept.streams), rows, swept.label)
+    return doc.RowTable(doc.make_columns("candidate", *swept.streams), rows, swept.label)
 
 
-def _format_cell(point: SweepPoint | None, base: SweepPoint | None) -> TableCell:
+def _format_cell(point: SweepPoint | None, base: SweepPoint | None) -> doc.TableCell:
     if point is None:
-        return TableCell(numbers.DASH)
+        return doc.TableCell(numbers.DASH)
     rate, p99 = median(point.rates), numbers.format_quantity(median(point.p99s), "s")
     against = (
         f", {numbers.format_ratio(rate / median(base.rates))}"
         if base and median(base.rates)
         else ""
     )
-    return TableCell(numbers.format_quantity(rate, "unit/s"), beside=f"{p99}{against}")
+    return doc.TableCell(numbers.format_quantity(rate, "unit/s"), beside=f"{p99}{against}")
 
 
 SECTION = Section("By the swept option", 25, build)

@@ -82,7 +82,6 @@ def _compute_medians(trials: list[list[float]]) -> list[float]:
 
 
 def _list_columns(middles: dict[str, list[float]], span: int) -> list[tuple[float, str]]:
-    """What all candidates did in each second."""
     longest = max(len(rates) for rates in middles.values())
     return [
         (at * span, "\n".join([f"second {at * span}", *_format_rates(middles, at)]))
@@ -99,7 +98,6 @@ def _format_rates(middles: dict[str, list[float]], at: int) -> list[str]:
 
 
 def build(book: Book) -> Document:
-    """The figure of all its charts, of which the reader chooses one."""
     charts = draw_charts(book)
     return [Figure(charts, _CAPTION)] if charts else []
 

@@ -17,23 +17,8 @@ from dyno.judge.analysis.sentence import (
 from dyno.record import Candidate, Comparison, Doubt, Run, Verdict
 from dyno.record.build_facts import read_build_facts
 from dyno.report import Book, Section, words
+from dyno.report import document as doc
 from dyno.report.basis import describe_clients, list_tiles
-from dyno.report.document import (
-    Block,
-    Details,
-    Document,
-    Forest,
-    Group,
-    Heading,
-    Items,
-    Prose,
-    RowTable,
-    TableRow,
-    TextSpan,
-    Tone,
-    list_prose,
-    make_columns,
-)
 from dyno.report.headline import (
     WORST_FIRST,
     build_headline,
@@ -44,8 +29,7 @@ from dyno.report.headline import (
     shorten_cause,
 )
 from dyno.report.names import NamedRow, describe_candidate, name_measurements
-from dyno.report.sections import effects, spread
-from dyno.report.sections.trust import build_brief
+from dyno.report.sections import effects, spread, trust
 
 #: Rows of the forest plot on a page and on a terminal; more stand in the table of all numbers.
 _ROWS, _ROWS_FIRST = 24, 12
@@ -60,55 +44,53 @@ NAMED_OF_NOTE = 4
 CPU_EXPLORED = "Server CPU/op is explored: it never sets the exit code."
 
 
-def choose_tone(verdict: Verdict) -> Tone:
-    """How a verdict is to be taken as a whole."""
+def choose_tone(verdict: Verdict) -> doc.Tone:
     return "doubt" if verdict.doubts else words.TONES[verdict.overall]
 
 
-def build(book: Book) -> Document:
+def build(book: Book) -> doc.Document:
     """Why it is not what one asked for, the intervals, what changed, and all numbers folded."""
     run, verdict = book.run, book.verdict
     named = name_measurements(run, list_decisive(verdict))
     seen = choose_rows(named, _ROWS)
     tone = choose_tone(verdict)
     left = words.format_count(len(named) - len(seen), "more measurement")
-    rest = (f"{left}, none of them worse, in ", TextSpan("all numbers", link="#numbers"), ".")
+    rest = (f"{left}, none of them worse, in ", doc.TextSpan("all numbers", link="#numbers"), ".")
     several = len(verdict.causes[:_CAUSES]) > 1
     causes = [
         (
-            TextSpan(f"What changed{f' on {it.candidate}' if several else ''}", "strong"),
+            doc.TextSpan(f"What changed{f' on {it.candidate}' if several else ''}", "strong"),
             f": {shorten_cause(it, 'below')}. ",
-            TextSpan("All that changed", link="#cause"),
+            doc.TextSpan("All that changed", link="#cause"),
         )
         for it in verdict.causes[:_CAUSES]
     ]
     return [
-        *(Prose(it, tone, boxed=True) for it in list_reasons(run, verdict)),
-        Forest(run.candidates, seen, words.format_level(run).removesuffix(" interval")),
-        *([Prose(rest, "quiet")] if len(named) > len(seen) else []),
-        *(Prose(it, boxed=True) for it in causes),
+        *(doc.Prose(it, tone, boxed=True) for it in list_reasons(run, verdict)),
+        doc.Forest(run.candidates, seen, words.format_level(run).removesuffix(" interval")),
+        *([doc.Prose(rest, "quiet")] if len(named) > len(seen) else []),
+        *(doc.Prose(it, boxed=True) for it in causes),
         list_tiles(book),
-        Details("All numbers", list(_list_numbers(run, verdict)), anchor="numbers"),
+        doc.Details("All numbers", list(_list_numbers(run, verdict)), anchor="numbers"),
     ]
 
 
-def _list_numbers(run: Run, verdict: Verdict) -> Iterator[Block]:
-    yield Prose(verdict.sentence, choose_tone(verdict), boxed=True)
+def _list_numbers(run: Run, verdict: Verdict) -> Iterator[doc.Block]:
+    yield doc.Prose(verdict.sentence, choose_tone(verdict), boxed=True)
     for it in verdict.findings:
         if it.soundness == "invalid":
-            yield Prose((TextSpan("invalid", "bad"), f" {it.sentence}"))
+            yield doc.Prose((doc.TextSpan("invalid", "bad"), f" {it.sentence}"))
     for doubt in _list_further_doubts(verdict):
-        yield Prose((TextSpan("doubtful, too", "doubt"), f" {doubt.sentence}"))
+        yield doc.Prose((doc.TextSpan("doubtful, too", "doubt"), f" {doubt.sentence}"))
     yield from build_numbers(run, verdict)
 
 
 def _list_further_doubts(verdict: Verdict) -> list[Doubt]:
-    """Those that the sentence does not tell."""
     doubts = verdict.doubts
     return [doubt for doubt in doubts if doubt != choose_leading_doubt(doubts)]
 
 
-def build_numbers(run: Run, verdict: Verdict, everything: bool = False) -> Iterator[Block]:
+def build_numbers(run: Run, verdict: Verdict, everything: bool = False) -> Iterator[doc.Block]:
     """Tables by candidate, what their words mean, and notes. Primaries are shown, those of each
     phase with the server's CPU per operation; other exploratory metrics are counted, and shown too
     where `everything`.
@@ -117,9 +99,9 @@ def build_numbers(run: Run, verdict: Verdict, everything: bool = False) -> Itera
     main = [c for c in verdict.comparisons if c.primary] if run.factors else main
     shown = main + [c for c in verdict.comparisons if everything and c not in main]
     if run.design.quick:
-        yield Prose(words.QUICK, "doubt")
+        yield doc.Prose(words.QUICK, "doubt")
     if run.design.gate == "mean":
-        yield Items(words.format_mean_outcomes(verdict), words.GATE_MEAN)
+        yield doc.Items(words.format_mean_outcomes(verdict), words.GATE_MEAN)
     below = shown
     if run.factors:
         below = [c for c in shown if everything and not c.primary and len(c.levels) < 2]
@@ -127,28 +109,28 @@ def build_numbers(run: Run, verdict: Verdict, everything: bool = False) -> Itera
         yield _build_table(run, [c for c in below if c.candidate == candidate], main)
     if shown:
         meanings = (words.SLOWDOWN, words.BLOCK, words.MDE80, CPU_EXPLORED)
-        yield from list_prose(meanings, "quiet")
+        yield from doc.list_prose(meanings, "quiet")
     if more := len(verdict.comparisons) - len(shown):
-        yield Prose(
+        yield doc.Prose(
             f"and {words.format_count(more, 'exploratory comparison')} not shown here", "quiet"
         )
-    yield Items(_list_row_notes(shown), "notes")
+    yield doc.Items(_list_row_notes(shown), "notes")
 
 
-def _build_table(run: Run, found: Sequence[Comparison], main: Sequence[Comparison]) -> RowTable:
+def _build_table(run: Run, found: Sequence[Comparison], main: Sequence[Comparison]) -> doc.RowTable:
     first = found[0]
     one_margin = len({c.margin_percent for c in found}) == 1
     margin = f", margin {first.margin_percent:g} %" if one_margin else ""
     counts = {_format_blocks(c) for c in found}
     one_count = f", {counts.pop()}" if len(counts) == 1 else ""
     names = [workload.name for workload in run.workloads]
-    rows: list[TableRow] = []
+    rows: list[doc.TableRow] = []
 
     def place(c: Comparison) -> tuple[bool, int]:
         return c not in main, names.index(c.metric.workload)
 
     for (explored, at), own in groupby(sorted(found, key=place), key=place):
-        rows.append(Group(f"{names[at]}, exploratory" if explored else names[at]))
+        rows.append(doc.Group(f"{names[at]}, exploratory" if explored else names[at]))
         for c in own:
             name = f"{c.metric.phase} {words.format_metric(c.metric)}"
             blocks = () if one_count else (words.format_played(c),)
@@ -158,7 +140,7 @@ def _build_table(run: Run, found: Sequence[Comparison], main: Sequence[Compariso
     heads = ["base", "candidate", "slowdown", words.format_level(run)]
     heads += ["MDE80"] if one_count else ["blocks", "MDE80"]
     title = f"{first.candidate} against {first.base}{margin}{one_count}"
-    return RowTable(make_columns("", *heads, after=("verdict",)), rows, title)
+    return doc.RowTable(doc.make_columns("", *heads, after=("verdict",)), rows, title)
 
 
 def _format_blocks(c: Comparison) -> str:
@@ -182,67 +164,65 @@ def _list_row_notes(comparisons: Sequence[Comparison]) -> list[str]:
     return lines
 
 
-def build_whole(book: Book, everything: bool = False) -> Document:
-    """The whole verdict for a terminal, with what it rests on."""
-    return list(list_whole(book.run, book.verdict, everything, build_brief(book)))
+def build_whole(book: Book, everything: bool = False) -> doc.Document:
+    rests_on = [doc.Heading(trust.SECTION.title), *trust.build(book), doc.Prose("")]
+    return list(list_whole(book.run, book.verdict, everything, rests_on))
 
 
 def list_whole(
-    run: Run, verdict: Verdict, everything: bool = False, rests_on: Document = ()
-) -> Iterator[Block]:
-    """Effects, numbers, losses, doubts, then the overall sentence."""
+    run: Run, verdict: Verdict, everything: bool = False, rests_on: doc.Document = ()
+) -> Iterator[doc.Block]:
     if run.factors:
         yield from effects.build_tables(run, verdict)
-        yield Heading(spread.SECTION.title)
+        yield doc.Heading(spread.SECTION.title)
         yield from spread.build_tables(run, verdict.spread)
     yield from build_numbers(run, verdict, everything)
     lines = [f"{each.workload}, block {each.block + 1}: {each.reason}" for each in verdict.dropped]
     more = len(lines) - DROPPED_SHOWN
     lines = lines[:DROPPED_SHOWN] + ([f"and {more} more, in report.html"] if more > 0 else [])
     noise = "" if any(each.standstill for each in verdict.dropped) else " for noise"
-    yield Items(lines, f"{words.format_count(len(verdict.dropped), 'block')} dropped{noise}")
+    yield doc.Items(lines, f"{words.format_count(len(verdict.dropped), 'block')} dropped{noise}")
     unsound = [f for f in verdict.findings if f.soundness in ("invalid", "doubtful")]
-    yield Items([f"{f.soundness}: {f.audit}: {f.sentence}" for f in unsound], "audits")
+    yield doc.Items([f"{f.soundness}: {f.audit}: {f.sentence}" for f in unsound], "audits")
     yield from rests_on
     if not verdict.complete:
-        yield Prose("the run is not complete: this is what has been measured so far")
-    yield Prose(verdict.sentence, choose_tone(verdict))
+        yield doc.Prose("the run is not complete: this is what has been measured so far")
+    yield doc.Prose(verdict.sentence, choose_tone(verdict))
     for cause in verdict.causes[:_CAUSES_WHOLE]:
-        yield Prose(f"what changed: {cause.sentence}")
+        yield doc.Prose(f"what changed: {cause.sentence}")
     if (more := len(verdict.causes) - _CAUSES_WHOLE) > 0:
         others = words.format_count(more, "further candidate")
-        yield Prose(f"what changed on {others} is in report.html")
+        yield doc.Prose(f"what changed on {others} is in report.html")
 
 
-def build_first_screen(book: Book) -> Document:
-    """Verdict, table, cause, and a line or two of what it rests on."""
+def build_first_screen(book: Book) -> doc.Document:
     run, verdict = book.run, book.verdict
     largest = describe_largest(run, verdict)
     below = [f"{largest[0].upper()}{largest[1:]}."] if largest else []
     return [
-        Prose(f"{build_headline(run, verdict)}.", choose_tone(verdict)),
-        *(Prose(it, indent=2) for it in (*below, *list_reasons(run, verdict))),
-        Prose(""),
+        doc.Prose(f"{build_headline(run, verdict)}.", choose_tone(verdict)),
+        *(doc.Prose(it, indent=2) for it in (*below, *list_reasons(run, verdict))),
+        doc.Prose(""),
         *_list_first_rows(run, list_decisive(verdict), book),
         *_list_causes(book),
         list_tiles(book),
-        *(Prose(it, indent=2) for it in (_describe_setting(run), describe_clients(book)) if it),
+        *(doc.Prose(it, indent=2) for it in (_describe_setting(run), describe_clients(book)) if it),
     ]
 
 
-def _list_first_rows(run: Run, rows: Sequence[Comparison], book: Book) -> Iterator[Block]:
+def _list_first_rows(run: Run, rows: Sequence[Comparison], book: Book) -> Iterator[doc.Block]:
     if not rows:
         return
     named = name_measurements(run, rows)
     shown = choose_rows(named, _ROWS_FIRST)
     level = words.format_level(run).removesuffix(" interval")
-    yield Forest(run.candidates, shown, level, book.verdict.comparisons)
+    yield doc.Forest(run.candidates, shown, level, book.verdict.comparisons)
     if left := [it for it in named if not any(it is each for each in shown)]:
-        yield Prose(
+        yield doc.Prose(
             f"{_count_words(left)} not shown: dyno show {book.folder.name}", "quiet", indent=2
         )
-    yield from (Prose(note, "quiet", indent=2) for note in _list_notes(shown))
-    yield Prose("")
+    yield from (doc.Prose(note, "quiet", indent=2) for note in _list_notes(shown))
+    yield doc.Prose("")
 
 
 def _count_words(rows: Sequence[NamedRow]) -> str:
@@ -267,17 +247,17 @@ def _list_notes(rows: Sequence[NamedRow]) -> list[str]:
     return told[:NOTES] + ([f"and {more} more notes, in the report"] if more > 0 else [])
 
 
-def _list_causes(book: Book) -> Iterator[Block]:
+def _list_causes(book: Book) -> Iterator[doc.Block]:
     """What changed, of the first candidates; the page has all."""
     causes = book.verdict.causes
     for cause in causes[:_CAUSES]:
         whose = f" on {cause.candidate}" if len(causes) > 1 else ""
-        yield Prose(f"what changed{whose}: {shorten_cause(cause, 'in the report')}", indent=2)
+        yield doc.Prose(f"what changed{whose}: {shorten_cause(cause, 'in the report')}", indent=2)
     if (more := len(causes) - _CAUSES) > 0:
         told = words.format_count(more, "more candidate")
-        yield Prose(f"what changed on {told}: the report", indent=2)
+        yield doc.Prose(f"what changed on {told}: the report", indent=2)
     if causes:
-        yield Prose("")
+        yield doc.Prose("")
 
 
 def _describe_setting(run: Run) -> str:
