@@ -82,7 +82,10 @@ def format_interval(
     """`[+4.8, +5.2]`, in percent unless its ends are written otherwise; empty where they are not
     on record.
     """
-    return "" if low is None or high is None else f"[{write(low)}, {write(high)}]"
+    if low is None or high is None:
+        return ""
+    ends = (write(end) for end in (low, high))
+    return f"[{', '.join(f'−{it[1:]}' if it.startswith('-') else it for it in ends)}]"
 
 
 def format_percent(value: float) -> str:

@@ -182,5 +182,6 @@ def describe_change(row: DiskComparison) -> str:
     if row.slowdown_percent < TIMES_PERCENT:
         interval = numbers.format_interval(row.low_percent, row.high_percent)
         return f"{numbers.format_signed_percent(row.slowdown_percent)} % {interval} time"
-    whole, low, high = (f"{1.0 + each / 100.0:,.0f}" for each in ends)
-    return f"{whole} [{low}, {high}] times the time"
+    whole, low, high = (1.0 + each / 100.0 for each in ends)
+    interval = numbers.format_interval(low, high, "{:,.0f}".format)
+    return f"{whole:,.0f} {interval} times the time"

@@ -327,8 +327,8 @@ def _list_verdict(run: DiskRun, verdict: DiskVerdict) -> list[doc.Block]:
         )
         for row in verdict.comparisons
     ]
-    path = [doc.TableColumn("path")] if len(run.sides) > 2 else []
-    columns = [doc.TableColumn("job"), *path, *doc.make_columns("verdict", "time, %", "interval")]
+    names = ["job", *(["path"] if len(run.sides) > 2 else []), "verdict"]
+    columns = doc.make_columns(names, "time, %", "interval")
     other = f" on {run.sides[1].name}" if len(run.sides) == 2 else ""
     published = [
         (
@@ -368,7 +368,7 @@ def _make_jobs(run: DiskRun) -> doc.RowTable:
         apart = numbers.format_percent(each.spread_percent)
         rows.append((each.job, each.side, format_rate(each), *cells, apart))
     heads = ("rate", "p50", "p99", "sync p50", "sync p99", "blocks apart")
-    return doc.RowTable((doc.TableColumn("job"), *doc.make_columns("path", *heads)), rows)
+    return doc.RowTable(doc.make_columns(("job", "path"), *heads), rows)
 
 
 def _make_bars(run: DiskRun) -> doc.Bars:

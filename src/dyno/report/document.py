@@ -96,9 +96,13 @@ class TableColumn:
     kind: Literal["text", "number"] = "text"
 
 
-def make_columns(first: str, *numbers: str, after: Sequence[str] = ()) -> tuple[TableColumn, ...]:
+def make_columns(
+    first: str | Sequence[str], *numbers: str, after: Sequence[str] = ()
+) -> tuple[TableColumn, ...]:
+    """Columns of names, of numbers, and of text after them."""
+    names = (first,) if isinstance(first, str) else first
     middle = (TableColumn(it, "number") for it in numbers)
-    return (TableColumn(first), *middle, *map(TableColumn, after))
+    return (*map(TableColumn, names), *middle, *map(TableColumn, after))
 
 
 @dataclass(frozen=True)

@@ -179,8 +179,8 @@ def _build_points(series: HistorySeries, alpha: float) -> doc.RowTable:
         rows.append((point.candidate, point.version, value, *relative, *told))
     metric = f"{words.format_metric(series.metric)} and 95 % interval"
     figures = (metric, *(("slowdown",) if series.relative_to else ()), "restarts")
-    columns = doc.make_columns("version", *figures, after=("run", "began"))
-    return doc.RowTable((doc.TableColumn("build"), *columns), rows)
+    columns = doc.make_columns(("build", "version"), *figures, after=("run", "began"))
+    return doc.RowTable(columns, rows)
 
 
 def _build_summary(history: History, links: ReportLinks) -> list[doc.Block]:

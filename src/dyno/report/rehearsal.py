@@ -177,7 +177,7 @@ def list_classes(classes: Sequence[ClassVerdict], most: int) -> list[doc.Block]:
         )
         for it in told[:most]
     ]
-    columns = (doc.TableColumn("verdict"), *doc.make_columns("class", "calls", after=("proof",)))
+    columns = doc.make_columns(("verdict", "class"), "calls", after=("proof",))
     blocks: list[doc.Block] = [doc.RowTable(columns, rows)]
     if more := len(told) - most:
         blocks += [doc.Prose(f"and {more:,} more", "quiet")] if more > 0 else []
@@ -246,7 +246,7 @@ def _list_proof(it: ClassVerdict, found: Rehearsal) -> Iterator[doc.Block]:
     if len(answers.text) > LETTERS:
         yield doc.Listing(answers.text, "the class")
     if answers.example:
-        yield doc.Listing(_end_statement(answers.example), "an execution, to be pasted")
+        yield doc.Listing(f"{answers.example.rstrip().rstrip(';')};", "an execution, to be pasted")
     if answers.base != answers.own:
         base, own = (side or ("no row",) for side in (answers.base, answers.own))
         pairs = zip_longest(base, own, fillvalue="")
@@ -259,10 +259,6 @@ def _list_proof(it: ClassVerdict, found: Rehearsal) -> Iterator[doc.Block]:
         yield doc.Listing(it.plan.plan, f"plan on {found.own}")
     if it.time and it.word not in ("slower", "faster"):
         yield doc.Prose(f"time of an execution: {describe_time(it.time)}")
-
-
-def _end_statement(sql: str) -> str:
-    return f"{sql.rstrip().rstrip(';')};"
 
 
 def _describe_executions(it: ComparedStatement) -> str:
@@ -307,14 +303,9 @@ def list_times(book: Book) -> list[doc.Block]:
         for it in timed[:MOST]
         if it.time
     ]
-    figures = doc.make_columns(
-        "class",
-        "calls",
-        f"of {found.base}'s time",
-        "in all",
-        after=("an execution, and its interval",),
-    )
-    columns = (doc.TableColumn("verdict"), *figures)
+    heads = ("calls", f"of {found.base}'s time", "in all")
+    after = ("an execution, and its interval",)
+    columns = doc.make_columns(("verdict", "class"), *heads, after=after)
     said = (
         "Means of an execution in the timed blocks; in all: calls × difference. Intervals and "
         "words count all classes (Holm). An open interval is not shown to differ, and not the same."

@@ -192,12 +192,11 @@ def _build_table(
             cells.append(_format_ends(row.low, row.high, lambda it: write(it).removesuffix(" %")))
             cells += [f"{100 * row.value / whole:.1f} %"] if whole else []
         made.append((doc.TextSpan(row.name, "strong" if row.name == WHOLE else ""), *cells))
-    heads = [groups] if groups else []
-    if is_compared:
-        heads += ["before", "now", "difference", "interval"]
-    else:
-        heads += ["% of a core", "interval", *(["share"] if whole else [])]
-    return doc.RowTable(doc.make_columns(what, *heads, after=[""] if is_compared else []), made)
+    names = (what, groups) if groups else what
+    columns = doc.make_columns(names, "before", "now", "difference", "interval", after=("",))
+    if not is_compared:
+        columns = doc.make_columns(names, "% of a core", "interval", *(("share",) if whole else ()))
+    return doc.RowTable(columns, made)
 
 
 WAITING = (
@@ -258,7 +257,7 @@ def _list_statements(profile: ServerProfile, letters: int = TEXT_SHOWN) -> doc.R
         (doc.TextSpan(shorten_text(it.text, letters)), *list_statement_cells(profile, it))
         for it in profile.statements
     ]
-    return doc.RowTable(doc.make_columns(*STATEMENT_HEADS), rows)
+    return doc.RowTable(doc.make_columns(STATEMENT_HEADS[:2], *STATEMENT_HEADS[2:]), rows)
 
 
 def _list_plans(profile: ServerProfile) -> Iterator[doc.Block]:
@@ -280,8 +279,9 @@ def _compare_statements(
         return [
             doc.Prose("The two servers tell statements otherwise: they are not compared.", "quiet")
         ]
-    heads = ("query: time a call", "db", "before", "now", "difference", "interval")
-    return [doc.RowTable(doc.make_columns(*heads, after=("",)), rows)]
+    heads = ("before", "now", "difference", "interval")
+    names = ("query: time a call", "db")
+    return [doc.RowTable(doc.make_columns(names, *heads, after=("",)), rows)]
 
 
 def _list_difference_cells(row: ProfileRow) -> list[str]:

@@ -246,14 +246,15 @@ def _name_place(each: CounterDifference, workloads: int) -> str:
 
 def _say_counter(each: CounterDifference, place: str) -> str:
     word = "more" if each.difference > 0 else "fewer"
-    ends = sorted((abs(each.low), abs(each.high)))
-    size, low, high = map(numbers.format_digits, (abs(each.difference), *ends))
+    low, high = sorted((abs(each.low), abs(each.high)))
+    size = numbers.format_digits(abs(each.difference))
+    interval = numbers.format_interval(low, high, numbers.format_digits)
     sides = (
         f"{numbers.format_digits(each.base_value)} → {numbers.format_digits(each.candidate_value)}"
     )
     where = f" in {place}" if place else ""
     what = SPOKEN.get(each.counter, each.counter.replace("_", " "))
-    return f"{size} {word} {what} [{low}, {high}] ({sides}){where}"
+    return f"{size} {word} {what} {interval} ({sides}){where}"
 
 
 def shorten_statement(text: str) -> str:

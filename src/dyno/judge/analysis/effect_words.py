@@ -178,7 +178,7 @@ def describe_size(c: Comparison) -> str:
         numbers.format_percent(abs(c.slowdown_percent))
     )
     ends = (-c.high_percent, -c.low_percent) if gain else (c.low_percent, c.high_percent)
-    return f"{said} [{', '.join(map(_format_end, ends))}]"
+    return f"{said} {numbers.format_interval(*ends, _format_end)}"
 
 
 #: From here on a change is told as a multiple, too.

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from math import isfinite, log
 
 from dyno.judge.counts import compare_counts
+from dyno.numbers import format_interval
 from dyno.record import Comparison, InstructionChange
 from dyno.record.count import Count, CountComparison
 
@@ -100,8 +101,10 @@ def say_instructions(changes: Sequence[InstructionChange]) -> Iterator[str]:
 
 def format_change(each: InstructionChange) -> str:
     """`+10.5 % [10.1, 10.9]`, the interval left out where it rounds to one number."""
-    low, high = f"{each.low_percent:.1f}", f"{each.high_percent:.1f}"
-    return f"{each.change_percent:+.1f} %" + (f" [{low}, {high}]" if low != high else "")
+    ends = (each.low_percent, each.high_percent)
+    is_one = len({f"{end:.1f}" for end in ends}) == 1
+    interval = "" if is_one else f" {format_interval(*ends, '{:.1f}'.format)}"
+    return f"{each.change_percent:+.1f} %{interval}"
 
 
 def format_share(each: InstructionChange) -> str:

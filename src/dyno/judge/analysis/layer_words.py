@@ -81,7 +81,7 @@ def describe_explained(cpu: CpuDifference) -> str:
     share = cpu.explained
     if share.high_percent < 0:
         return "CPU time and time went opposite ways"
-    ends = f"[{share.low_percent:.0f}, {share.high_percent:.0f}]".replace("-", "−")
+    ends = numbers.format_interval(share.low_percent, share.high_percent, "{:.0f}".format)
     size = f"{share.percent:.0f} % {ends}".replace("-", "−")
     if share.low_percent <= 0:
         return f"that CPU time explains the difference in time is not shown: {size} of it"
@@ -137,7 +137,9 @@ def format_time(ns: float, scale_ns: float, *, signed: bool = False, further: in
 
 def format_ends(low_ns: float, high_ns: float, scale_ns: float, *, further: int = 0) -> str:
     """`[11.0, 17.0]`, likewise."""
-    return f"[{', '.join(_format_number(ns, scale_ns, further) for ns in (low_ns, high_ns))}]"
+    return numbers.format_interval(
+        low_ns, high_ns, lambda ns: _format_number(ns, scale_ns, further)
+    )
 
 
 def _format_number(ns: float, scale_ns: float, further: int) -> str:

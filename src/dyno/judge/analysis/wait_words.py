@@ -51,9 +51,10 @@ def _say_waits(all_waits: Sequence[WaitDifference], waits: Sequence[WaitDifferen
 
 def _say_wait(each: WaitDifference, is_phase_named: bool) -> str:
     word = "longer" if each.difference_us > 0 else "less"
-    low, high = map(numbers.format_digits, sorted((abs(each.low_us), abs(each.high_us))))
+    low, high = sorted((abs(each.low_us), abs(each.high_us)))
+    interval = numbers.format_interval(low, high, numbers.format_digits)
     size = numbers.format_digits(abs(each.difference_us))
     sides = f"{numbers.format_digits(each.base_us)} → {numbers.format_digits(each.candidate_us)} µs"
     where = f" in {each.workload} {each.phase}" if is_phase_named else ""
     what = SPOKEN.get(each.kind, each.kind)
-    return f"an operation waits {size} µs {word} for {what} [{low}, {high}] ({sides}){where}"
+    return f"an operation waits {size} µs {word} for {what} {interval} ({sides}){where}"

@@ -29,6 +29,7 @@ from dyno.judge.audits._cases import Case, Inapplicable, Unchecked, Unjudged, co
 from dyno.judge.stats.interval import Interval
 from dyno.judge.stats.log_ratio import to_log, to_percent
 from dyno.judge.stats.within_restarts import RESTARTS_LEAST, estimate_common_change, is_beyond
+from dyno.numbers import format_interval
 from dyno.record import Finding
 
 #: Of the margin.
@@ -89,11 +90,12 @@ class _Losses:
     def words(self) -> str:
         """`slices after another's hold 3.2 % fewer events than those after its own, …`."""
         low, high = (to_percent(float(end)) for end in (self.bias.low, self.bias.high))
+        ends = format_interval(low, high, "{:+.2f}".format)
         return (
             f"slices after another's hold {_describe_loss(self.candidate)} events than those after "
             "its "
             f"own, the base's {_describe_loss(self.base)}, which moves the slowdown by "
-            f"{to_percent(float(self.bias.estimate)):+.2f} % [{low:+.2f}, {high:+.2f}]"
+            f"{to_percent(float(self.bias.estimate)):+.2f} % {ends}"
         )
 
     @property

@@ -7,7 +7,7 @@ from statistics import median
 
 from dyno.record import ClientPart, PhaseRecord
 from dyno.report import Book, Section
-from dyno.report.document import Document, Prose, RowTable, TableColumn, make_columns
+from dyno.report.document import Document, Prose, RowTable, make_columns
 
 #: What the numbers are.
 MEDIANS = (
@@ -20,11 +20,9 @@ _Part = tuple[PhaseRecord, ClientPart]
 def build(book: Book) -> Document:
     """A row per phase and host; nothing where one driver played."""
     heads = ("users", "events/s", "busiest thread", "started after", "clock known to")
-    columns = make_columns("host", *heads, "steal", "foreign CPU")
+    columns = make_columns(("phase", "host"), *heads, "steal", "foreign CPU")
     rows = list(_list_rows(book))
-    return (
-        [RowTable((TableColumn("phase"), *columns), rows), Prose(MEDIANS, "quiet")] if rows else []
-    )
+    return [RowTable(columns, rows), Prose(MEDIANS, "quiet")] if rows else []
 
 
 def _list_rows(book: Book) -> Iterator[list[str]]:

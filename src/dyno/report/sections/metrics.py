@@ -28,16 +28,11 @@ def build(book: Book) -> doc.Document:
         for c in found
     ]
     heads = ("base", "candidate", "slowdown", words.format_level(book.run))
-    columns = (
-        doc.TableColumn("metric"),
-        *doc.make_columns("candidate", *heads, after=("verdict",)),
-    )
+    columns = doc.make_columns(("metric", "candidate"), *heads, after=("verdict",))
     primaries = sum(c.primary for c in found)
     summary = f"{words.format_count(len(rows), 'comparison')}, {primaries} of them primary"
-    folded = doc.Details(
-        summary, [doc.RowTable(columns, rows, searched=True), doc.Prose(PRIMARY, "quiet")]
-    )
-    return [folded] if rows else []
+    table = doc.RowTable(columns, rows, searched=True)
+    return [doc.Details(summary, [table, doc.Prose(PRIMARY, "quiet")])] if rows else []
 
 
 SECTION = Section("Every metric", 60, build)

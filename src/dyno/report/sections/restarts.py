@@ -48,7 +48,7 @@ def draw_charts(book: Book) -> list[Chart]:
 
 def _draw_chart(book: Book, metric: Metric, points: Sequence[_Point]) -> Chart:
     at = {trial.number: position for position, (trial, _) in enumerate(points)}
-    out = _find_excluded(book, points)
+    out = {t.number for t, _ in points} - {t.number for t in book.view.counted_trials}
     groups = [list(group) for _, group in groupby(points, key=lambda p: (p[0].block, p[0].attempt))]
     joined = Line([[(at[t.number], y) for t, y in g] for g in groups], "var(--faint)", width_px=1.5)
     dots = [
@@ -68,10 +68,6 @@ def _draw_chart(book: Book, metric: Metric, points: Sequence[_Point]) -> Chart:
     described = f"{title} of {trials} in {len(groups)} blocks"
     panel = ChartPanel(_make_values_axis(metric, [y for _, y in points]), [*shades, joined, *dots])
     return Chart(title, described, _make_blocks_axis(groups, at), [panel])
-
-
-def _find_excluded(book: Book, points: Sequence[_Point]) -> set[int]:
-    return {t.number for t, _ in points} - {t.number for t in book.view.counted_trials}
 
 
 def _make_blocks_axis(groups: Sequence[Sequence[_Point]], at: dict[int, int]) -> Axis:
