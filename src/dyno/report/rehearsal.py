@@ -145,7 +145,8 @@ def list_upgrade(found: Rehearsal) -> list[doc.Block]:
         columns = doc.make_columns("verdict", after=("check", "found"))
         blocks.append(doc.RowTable(columns, rows[:MOST]))
     if upgrade.words:
-        blocks.append(doc.Details((doc.TextSpan("its own words"),), (doc.Listing(upgrade.words, ""),)))
+        listing = doc.Listing(upgrade.words)
+        blocks.append(doc.Details("its own words", [listing], is_printed=True))
     return blocks
 
 
