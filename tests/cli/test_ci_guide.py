@@ -44,7 +44,7 @@ def play_step(step: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_the_actions_steps_fail_the_job_and_keep_summary_annotations_and_report(
     tmp_path: Path,
 ) -> None:
-    compare, keep = re.findall(r"run: \|\n((?: {10}.*\n)+)", PAGE)
+    compare, keep, *_ = re.findall(r"run: \|\n((?: {10}.*\n)+)", PAGE)
     done = play_step(compare, tmp_path)
     assert done.returncode == 1, done.stderr
     assert re.search(r"^::error title=new", done.stdout, re.MULTILINE)

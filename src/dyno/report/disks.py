@@ -282,10 +282,16 @@ def build_disks(run: DiskRun, verdict: DiskVerdict) -> doc.Document:
         ),
         *doc.list_prose(describe_commits(run)),
     ]
-    audits = [
-        (it.audit, doc.TextSpan(it.soundness, FINDINGS.get(it.soundness, "quiet")), it.sentence)
-        for it in verdict.findings
-    ]
+    columns = doc.make_columns("audit", after=("", "finding"))
+    passed, others = (
+        [
+            (it.audit, doc.TextSpan(it.soundness, FINDINGS.get(it.soundness, "quiet")), it.sentence)
+            for it in verdict.findings
+            if (it.soundness in ("sound", "does not apply")) is is_passed
+        ]
+        for is_passed in (True, False)
+    )
+    folded = doc.Details("what was found sound, or does not apply", [doc.RowTable(columns, passed)])
     told = [*map(describe_device, run.sides), *run.notes, describe_basis(run)]
     return [
         *_list_verdict(run, verdict),
@@ -296,7 +302,8 @@ def build_disks(run: DiskRun, verdict: DiskVerdict) -> doc.Document:
         _make_bars(run),
         *(what_commits if commits else []),
         doc.Heading("Audits", "audits"),
-        doc.RowTable(doc.make_columns("audit", after=("", "finding")), audits),
+        doc.RowTable(columns, others),
+        *([folded] if passed else []),
         doc.Heading("How it was measured", "basis"),
         *doc.list_prose(told),
         doc.Listing(run.command, "to repeat"),

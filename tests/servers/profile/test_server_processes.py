@@ -201,6 +201,8 @@ import rich.color, rich.console, rich.table, rich.text
 from dyno import cli, driver
 from dyno.cli.terminal import profile
 from dyno.report import server_profile
+from dyno.report.html import page
+from dyno.report.render import terminal
 from dyno.servers.profile import collect, target
 driver.find_driver()
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
