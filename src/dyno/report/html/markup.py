@@ -10,8 +10,6 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from dyno import numbers
-from dyno.judge.analysis.effect_words import format_metric_name
 from dyno.printable import escape_text
 from dyno.report import words
 from dyno.report.charts import choose_swatch
@@ -66,19 +64,10 @@ def _make_environment() -> Environment:
         finalize=_escape_value,
     )
     filters = {
-        "quantity": numbers.format_quantity,
-        "signed": numbers.format_signed_percent,
-        "percent": numbers.format_percent,
-        "ratio": numbers.format_ratio,
         "metric": words.format_metric,
-        "metric_name": format_metric_name,
-        "verdict": words.format_verdict,
-        "standing": lambda comparison: words.choose_standing(comparison).replace(" ", "-"),
         "plural": words.format_count,
-        "of_played": words.format_played,
         "swatch": choose_swatch,
         "coded": mark_code,
     }
     environment.filters.update(filters)
-    environment.globals["interval"] = numbers.format_interval
     return environment
