@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from msgspec import structs
 from paired import table
 
 from dyno.compare.experiment import Measuring, compare_candidates
@@ -65,10 +66,12 @@ def contrasts(case: Case, blocks: int, time_s: str) -> list[dict[str, float]]:
     measuring = Measuring(blocks=blocks, fixed=True, limits=CALM, aa=same, loads=1)
     options = {"time": time_s, "warmup_time": "0.2", "table_size": "1000", "threads": "1"}
     made = compare_candidates(case.specs, case.workload, options, measuring)
-    prepared = draft_run(made, lambda clause: print(clause, file=sys.stderr)).freeze()
+    prepared = draft_run(made, lambda clause: print(clause, file=sys.stderr))
     time_slice = Slice(case.slice_s, case.slice_s / 10)
     turns = Interleaving(time_slice, epoch_s=1.0, frozen=case.suspended)
-    run = replace(prepared.run, design=replace(prepared.run.design, interleaving=turns))
+    run = structs.replace(
+        prepared.run, design=structs.replace(prepared.run.design, interleaving=turns)
+    )
     with tempfile.TemporaryDirectory(prefix="dyno-") as place:
         folder = create_run(run, Path(place))
         play_run(replace(prepared, run=run), folder, lambda _: None)

@@ -8,7 +8,6 @@ A run plays a base beside a night's build, three restarts each. There are as man
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import math
 import os
@@ -19,6 +18,10 @@ import tempfile
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+from msgspec import structs
+
+from dyno.record.decode import encode
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
@@ -43,13 +46,13 @@ def write_run(home: Path, night: int, series: int, nights: int) -> None:
     sides = tuple(
         Candidate(name, f"null@{name}", "null", True, {"version": name}, {}, {}) for name in names
     )
-    workload = dataclasses.replace(make_workload(), options={"variant": str(series)})
-    made = dataclasses.replace(
+    workload = structs.replace(make_workload(), options={"variant": str(series)})
+    made = structs.replace(
         make_run(list(names), [workload]), created_utc=stamp, candidates=sides, seed=series
     )
     folder = home / f"{stamp.replace(':', '').replace('-', '')}-{series}"
     (folder / "trials").mkdir(parents=True)
-    (folder / "run.json").write_text(json.dumps(dataclasses.asdict(made)))
+    (folder / "run.json").write_text(json.dumps(encode(made)))
     shift = STEP if series % 3 == 0 and night >= nights * 4 // 5 else 0.0
     drift = rng.normal(0, NOISE)
     for number in range(2 * BLOCKS):
@@ -57,7 +60,7 @@ def write_run(home: Path, night: int, series: int, nights: int) -> None:
         log = drift + rng.normal(0, NOISE) + shift * side
         trial = make_trial(number + 1, names[side], number // 2, 1e4 * math.exp(-log))
         file = folder / "trials" / f"{number + 1:04}.json"
-        file.write_text(json.dumps(dataclasses.asdict(trial)))
+        file.write_text(json.dumps(encode(trial)))
 
 
 def time_command(home: Path, *words: str, without: bool = False) -> tuple[float, float]:

@@ -22,9 +22,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
+
+from dyno.record.decode import encode
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -65,7 +66,7 @@ def prepare(home: Path) -> None:
         "over a cluster", "ray:auto", "dyno run x --on ray:auto", "x.toml", (), 2,
         created_utc="2026-01-21T00:00:00Z",
     )  # fmt: skip
-    (fleet / "fleet.json").write_text(json.dumps(asdict(plan)))
+    (fleet / "fleet.json").write_text(json.dumps(encode(plan)))
 
 
 def find_run(file: Path, home: Path) -> Path:

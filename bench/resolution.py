@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from msgspec import structs
 from paired import table
 
 from dyno.compare.experiment import Experiment, Measuring, compare_candidates
@@ -72,8 +73,10 @@ class Order:
         if (turns := draft.design.interleaving) is None:
             return
         if self.slice_s:
-            turns = replace(turns, slice=Slice(self.slice_s, self.slice_s / 10))
-        draft.design = replace(draft.design, interleaving=replace(turns, frozen=self.frozen))
+            turns = structs.replace(turns, slice=Slice(self.slice_s, self.slice_s / 10))
+        draft.design = structs.replace(
+            draft.design, interleaving=structs.replace(turns, frozen=self.frozen)
+        )
 
 
 SEQUENTIAL, INTERLEAVED = Order("sequential", sequential=True), Order("interleaved")
@@ -151,7 +154,7 @@ def prepare(case: Case, order: Order, blocks: int) -> Prepared:
     made = replace(case.experiment, measuring=measuring)
     draft = draft_run(made, say)
     order.choose_interleaving(draft)
-    return draft.freeze()
+    return draft
 
 
 def say(clause: str) -> None:

@@ -13,10 +13,11 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from clean_runs import ENGINES, MORE_ENGINES, MORE_WORKLOADS, WORKLOADS, Run
+from msgspec import structs
 from paired import report
 
 from dyno.compare.experiment import Measuring, compare_candidates
@@ -58,7 +59,8 @@ def play(run: Run, home: Path) -> tuple[RunView, list[Trial]]:
     draft = draft_run(
         compare_candidates(tuple(sides), run.workload, options, measuring), lambda _: None
     )
-    prepared = replace(draft, design=replace(draft.design, analyses=(1,))).freeze()
+    draft.change(design=structs.replace(draft.design, analyses=(1,)))
+    prepared = draft
     folder = create_run(prepared.run, home)
     play_run(prepared, folder, lambda _: None)
     view = RunView(prepared.run, folder.read_trials())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Sequence
 from typing import Any
 
 from fakes import make_phase, make_record, make_run, make_tally, make_trial, make_workload
+from msgspec import structs
 
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import load_audits
@@ -40,14 +40,14 @@ def a_run(
     """`old` and `new` where none are named, with a workload `select` of one phase `run`."""
     ledger = (LedgerEntry("rows", COUNT, {"inserted": 1}),)
     plain = make_workload("select", [phase or make_phase(primary=primary)])
-    workload = dataclasses.replace(plain, ledger=ledger)
+    workload = structs.replace(plain, ledger=ledger)
     return make_run(sides or (OLD, NEW), [workload])
 
 
 def a_trial(number: int, candidate: str, *, cpu_ns: float = 10_000, **tally: Any) -> Trial:
     """1000 events a second for 10 s, at `cpu_ns` each, the engine agreeing that 7 rows exist."""
     usage = Usage(round(cpu_ns * 10_000), 0, 0, 0, 0)
-    record = dataclasses.replace(make_record([make_tally(1000, **tally)]), usage=usage)
+    record = structs.replace(make_record([make_tally(1000, **tally)]), usage=usage)
     block = -1 if candidate == CLIENT_BASELINE else number
     evidence = () if candidate == CLIENT_BASELINE else (Evidence("rows", COUNT, 7, "7"),)
     return make_trial(number, candidate, block, 1, phases=(record,), evidence=evidence)
@@ -60,19 +60,19 @@ def with_margin(run: Run, percent: float) -> Run:
     """`run` whose primaries have a margin of their own, and not the run's 2 %."""
 
     def change(phase: Phase) -> Phase:
-        own = tuple(dataclasses.replace(each, margin_percent=percent) for each in phase.primary)
-        return dataclasses.replace(phase, primary=own)
+        own = tuple(structs.replace(each, margin_percent=percent) for each in phase.primary)
+        return structs.replace(phase, primary=own)
 
     workloads = tuple(
-        dataclasses.replace(plan, phases=tuple(map(change, plan.phases))) for plan in run.workloads
+        structs.replace(plan, phases=tuple(map(change, plan.phases))) for plan in run.workloads
     )
-    return dataclasses.replace(run, workloads=workloads)
+    return structs.replace(run, workloads=workloads)
 
 
 def recorded(trial: Trial, **changes: Any) -> Trial:
     """`trial` with its only phase changed."""
-    phase: PhaseRecord = dataclasses.replace(trial.phases[0], **changes)
-    return dataclasses.replace(trial, phases=(phase,))
+    phase: PhaseRecord = structs.replace(trial.phases[0], **changes)
+    return structs.replace(trial, phases=(phase,))
 
 
 def findings(name: str, run: Run, *trials: Trial) -> list[Finding]:

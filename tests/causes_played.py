@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from fakes import make_run
 from judging import judge_unaudited
+from msgspec.structs import replace
 
 from dyno.compare.experiment import compare_candidates
 from dyno.compare.play.cpu_samples import PhaseSampler
@@ -25,7 +25,7 @@ def play(engine: str, workload: str, **options: str) -> Trial:
 def play_sampled(sampler: PhaseSampler | None, engine: str, workload: str, **options: str) -> Trial:
     """The same, its CPU time sampled."""
     wanted = compare_candidates([engine], workload, options)
-    trial = play_once(draft_run(wanted, lambda _: None).freeze(), lambda _: None, sampler)
+    trial = play_once(draft_run(wanted, lambda _: None), lambda _: None, sampler)
     assert trial.status == "ok", trial.failure
     return trial
 

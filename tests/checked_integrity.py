@@ -32,7 +32,7 @@ def play_checked(
     script.write_text(SCRIPT.replace("STATEMENTS", json.dumps(list(statements))[1:-1]))
     options, measuring = {"time": "0.05", "warmup_time": "0"}, Measuring(check=check)
     experiment = compare_candidates([engine], str(script), options, measuring)
-    prepared = draft_run(experiment, lambda _: None).freeze()
+    prepared = draft_run(experiment, lambda _: None)
     trial = play_once(prepared, lambda _: None)
     assert trial.status == "ok", trial.failure
     return trial, AUDIT.judge(RunView(prepared.run, (trial,)))

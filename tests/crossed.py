@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 import random
@@ -10,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fakes import make_candidate, make_run, make_trial
+from msgspec import structs
 
 from dyno.record import Crossing, Factor, Run, Trial
 
@@ -25,12 +25,12 @@ def crossed(
         made = [cell for cell in made if sum(v != levels[n][0] for n, v in cell.items()) < 2]
     names = [" ".join(f"{n}={v}" for n, v in cell.items()) for cell in made]
     sides = tuple(
-        dataclasses.replace(make_candidate(name), levels=cell)
+        structs.replace(make_candidate(name), levels=cell)
         for name, cell in zip(names, made, strict=True)
     )
     factors = tuple(Factor(name, "control", found) for name, found in levels.items())
     run = make_run(names, crossing=crossing, **design)
-    return dataclasses.replace(run, candidates=sides, factors=factors)
+    return structs.replace(run, candidates=sides, factors=factors)
 
 
 def played(

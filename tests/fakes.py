@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from msgspec import structs
 
 from dyno.record import (
     Candidate,
@@ -70,7 +71,7 @@ def make_design(**changes: Any) -> Design:
     """The default design: looks at 6, 10, 14, 18, 24; margin 2 %, alpha 5 %."""
     limits = {"steal_percent": 5.0, "foreign_percent": 10.0}
     design = Design("old", (6, 10, 14, 18, 24), 2.0, 0.05, False, limits, {})
-    return dataclasses.replace(design, **changes)
+    return structs.replace(design, **changes)
 
 
 def make_run(
@@ -134,7 +135,7 @@ def make_tally(per_s: float, seconds: float = 10.0, **changes: Any) -> Tally:
         transactions={},
         series=Series(per_second, (0,) * int(seconds), (1,) * int(seconds)),
     )
-    return dataclasses.replace(tally, **changes)
+    return structs.replace(tally, **changes)
 
 
 def make_readings(host: Mapping[str, float] = CALM, **costs: float) -> tuple[Reading, ...]:
@@ -162,7 +163,7 @@ def make_client_part(host: str, *, busiest: float = 10.0, **changes: Any) -> Cli
     clock = ClockOffset(0, 20_000, 24)
     began_ns = SECOND_NS + 10_000
     part = ClientPart(host, 4, 2, began_ns, began_ns, clock, clock, SECOND_NS, {"reader": 9})
-    return dataclasses.replace(part, busiest_percent=busiest, **changes)
+    return structs.replace(part, busiest_percent=busiest, **changes)
 
 
 def make_trial(number: int, candidate: str, block: int, per_s: float, **changes: Any) -> Trial:
@@ -178,7 +179,7 @@ def make_trial(number: int, candidate: str, block: int, per_s: float, **changes:
         status="ok",
         phases=(make_record([make_tally(per_s)]),),
     )
-    return dataclasses.replace(trial, **changes)
+    return structs.replace(trial, **changes)
 
 
 def make_trials(

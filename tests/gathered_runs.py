@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fakes import make_run, make_trials, make_workload
+from msgspec import structs
 
 from dyno.record import DealtBlocks, DealtShare, GatheredRun, Run, Trial, WorkloadPlan
 
@@ -33,11 +33,11 @@ def make_gathered(dealt: Cells, missing: Sequence[int] = (), **design: Any) -> R
     run = make_run(workloads=plans, **design)
     count = len(next(iter(dealt.values())))
     shares = tuple(
-        dataclasses.replace(run, workloads=(), candidates=(), share=make_share(index, dealt))
+        structs.replace(run, workloads=(), candidates=(), share=make_share(index, dealt))
         for index in range(1, count + 1)
         if index not in missing
     )
-    return dataclasses.replace(run, gathered=GatheredRun(shares, missing=tuple(missing)))
+    return structs.replace(run, gathered=GatheredRun(shares, missing=tuple(missing)))
 
 
 def play_gathered(run: Run, found: Mapping[str, Sequence[Sequence[float]]]) -> list[Trial]:
@@ -49,7 +49,7 @@ def play_gathered(run: Run, found: Mapping[str, Sequence[Sequence[float]]]) -> l
             for log in own:
                 for trial in make_trials({"new": [log]}, per_s=1e5 * index):
                     trials.append(
-                        dataclasses.replace(
+                        structs.replace(
                             trial,
                             number=len(trials) + 1,
                             workload=name,

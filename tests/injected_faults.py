@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.run import play_run
@@ -136,10 +137,10 @@ def played(
     """A run of so many blocks, fewer than a user may ask for."""
     measuring = Measuring(blocks=3, fixed=True, limits=NEIGHBOURS, seed=3, loads=0)
     draft = draft_run(compare_candidates(sides, workload, dict(options), measuring), lambda _: None)
-    prepared = replace(draft, design=replace(draft.design, analyses=(blocks,))).freeze()
-    kept = create_run(prepared.run, folder)
-    play_run(prepared, kept, lambda _: None)
-    return prepared.run, kept.read_trials()
+    draft.change(design=replace(draft.design, analyses=(blocks,)))
+    kept = create_run(draft.run, folder)
+    play_run(draft, kept, lambda _: None)
+    return draft.run, kept.read_trials()
 
 
 def findings(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from collections.abc import Sequence
 from typing import Any
 
 from fakes import make_readings, make_run, make_trials
+from msgspec import structs
 
 from dyno.judge.analysis.judge import InterimResult, analyse_now, judge
 from dyno.judge.analysis.run_view import RunView
@@ -59,10 +59,10 @@ def judged(mean: float, sd: float = 0.005, blocks: int = 6, **design: Any) -> Ve
 def noisy(trials: Sequence[Trial], blocks: set[int], host: dict[str, float]) -> list[Trial]:
     """The same trials; in `blocks` one candidate's saw this `host`."""
     return [
-        dataclasses.replace(
+        structs.replace(
             trial,
             phases=tuple(
-                dataclasses.replace(record, readings=make_readings(host)) for record in trial.phases
+                structs.replace(record, readings=make_readings(host)) for record in trial.phases
             ),
         )
         if trial.block in blocks and trial.candidate == "new"

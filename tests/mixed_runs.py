@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
 from pathlib import Path
 
 from counts import make_count
@@ -13,11 +12,13 @@ from disk_runs import make_side
 from fakes import make_design, make_phase, make_run, make_trials, make_workload
 from made_profiles import make_profile
 from made_rates import make_blocks, make_plan
+from msgspec.structs import replace
 
 from dyno.compare.capacity.folder import create_folder
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.judge.analysis.judge import judge
 from dyno.record import Candidate, WorkloadPlan
+from dyno.record.decode import encode
 
 BASE = "null@100us"
 STEADY = (0.001, -0.001, 0.002, -0.002, 0.0, 0.001)
@@ -72,7 +73,7 @@ def write_count(home: Path) -> Path:
     folder = home / "20260110T000000Z-count"
     folder.mkdir(parents=True)
     count = make_count({"1.0": (1000.0, 1000.0), "1.1": (1100.0, 1100.0)})
-    (folder / "count.json").write_text(json.dumps(asdict(count)))
+    (folder / "count.json").write_text(json.dumps(encode(count)))
     return folder
 
 
@@ -90,7 +91,7 @@ def write_disks(home: Path) -> Path:
     folder = home / "20260111T000000Z-disk"
     folder.mkdir(parents=True)
     run = make_disk_run([make_side("/a"), make_side("/b")])
-    (folder / "disk.json").write_text(json.dumps(asdict(run)))
+    (folder / "disk.json").write_text(json.dumps(encode(run)))
     return folder
 
 
@@ -99,7 +100,7 @@ def write_profile(home: Path) -> Path:
     folder = home / "server-profiles"
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "20260112-000000.json"
-    file.write_text(json.dumps(asdict(make_profile(1))))
+    file.write_text(json.dumps(encode(make_profile(1))))
     return file
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fakes import make_run, make_trial
+from msgspec import structs
 
 from dyno.cli import run_words
 from dyno.compare.run_folder import RunFolder, create_run
@@ -32,7 +32,7 @@ def history_command(runs: Path, capsys: pytest.CaptureFixture[str]) -> HistoryCo
 def make_build(version: str, **changes: object) -> Candidate:
     """A build of `null`, of that version."""
     made = Candidate(version, f"null@{version}", "null", True, {"version": version}, {}, {})
-    return dataclasses.replace(made, **changes)  # type: ignore[arg-type]
+    return structs.replace(made, **changes)
 
 
 def write_run(
@@ -44,7 +44,7 @@ def write_run(
     stamp = f"2026-01-{day:02}T00:00:00Z"
     sides = changes.pop("candidates", [make_build(version) for version in logs])
     made = make_run(sides, **changes.pop("design", {}))
-    made = dataclasses.replace(made, **{"created_utc": stamp} | changes)
+    made = structs.replace(made, **{"created_utc": stamp} | changes)
     kept = create_run(made, runs)
     rng, numbers = np.random.default_rng(day), iter(range(1, 1000))
     for block in range(restarts):

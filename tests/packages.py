@@ -44,7 +44,7 @@ PACKAGES = {
         "when two results are the same: answers as data, what a text leaves open, the decision",
         "sql",
     ),
-    "record": _package("run, trial, verdict, history as data; JSON to frozen dataclasses"),
+    "record": _package("run, trial, verdict, history as data; JSON to frozen structs (msgspec)"),
     "builds": _package(
         "where an engine's program comes from; `source/` builds it from a tree; the cache"
     ),
@@ -108,7 +108,7 @@ PACKAGES = {
         "record judge/counts judge/capacity compare/run_folder",
     ),
     "compare/pack": _package(
-        "a run as one file for others, without names and secrets", "compare/run_folder"
+        "a run as one file for others, without names and secrets", "record compare/run_folder"
     ),
     "compare/resolve": _package(
         "names to programs, scripts, keys, primaries, design: a run that can be played",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from fakes import make_candidate, make_latency, make_record, make_run, make_tally, make_trial
+from msgspec import structs
 
 from dyno.judge.analysis.judge import judge
 from dyno.record import (
@@ -76,10 +76,10 @@ SETTINGS = {
 
 
 def make_rehearsal_run(**design: Any) -> Run:
-    sides = [dataclasses.replace(make_candidate(it), engine="engine") for it in (OLD, NEW)]
+    sides = [structs.replace(make_candidate(it), engine="engine") for it in (OLD, NEW)]
     run = make_run(sides, rehearses=True, **({"analyses": (BLOCKS,)} | design))
     command = "dyno rehearse engine@13 engine@18 --log general.log --data dump.sql"
-    return dataclasses.replace(run, name="general-13-18", command=command, question="")
+    return structs.replace(run, name="general-13-18", command=command, question="")
 
 
 def make_contents(statements: Sequence[ComparedStatement], **changes: Any) -> list[Trial]:

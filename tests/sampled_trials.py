@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from collections.abc import Callable, Mapping, Sequence
 
 from fakes import make_trials
+from msgspec import structs
 
 from dyno.judge.analysis.measures import count_operations
 from dyno.record import PhaseRecord, Trial
@@ -45,8 +45,8 @@ def add_profile(trial: Trial, costs: Costs, noise: Callable[[], float] | None = 
     """The trial with samples of its only phase."""
     (record,) = trial.phases
     noisy = {place: ns * (noise() if noise else 1.0) for place, ns in costs.items()}
-    return dataclasses.replace(
-        trial, phases=(dataclasses.replace(record, profile=make_profile(record, noisy)),)
+    return structs.replace(
+        trial, phases=(structs.replace(record, profile=make_profile(record, noisy)),)
     )
 
 

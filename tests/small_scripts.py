@@ -40,4 +40,4 @@ def resolve(
 ) -> Run:
     sides = specs or ("null@1us", "null@2us")
     made = experiment.compare_candidates(sides, str(script), options or {}, Measuring(**measuring))
-    return draft_run(made, lambda _: None).freeze().run
+    return draft_run(made, lambda _: None).run

@@ -50,7 +50,7 @@ GONE = {
 #: Files that hold a word that is gone, and why.
 QUOTED = {
     "src/dyno/former_names.py": "names that users may still type",
-    "src/dyno/record/former_keys.py": "keys of older records",
+    "src/dyno/record/decode.py": "keys of older records",
     "src/dyno/compare/calibration/store.py": "kinds in lines of an older Dyno",
     "CHANGELOG.md": "says what was renamed",
     "tests/test_words.py": "this list",

@@ -14,23 +14,25 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dyno.record import Verdict
-from dyno.record.decode import decode
+from dyno.record.decode import decode, encode
 
 JUDGE = """
 import json, sys
-from dataclasses import asdict
 from pathlib import Path
+try:
+    from dyno.record.decode import encode
+except ImportError:
+    from dataclasses import asdict as encode
 from dyno.compare.run_folder import RunFolder
 from dyno.judge.analysis.judge import judge
 folder = RunFolder(Path(sys.argv[1]))
 # a checkout may be older than these names
 names = ("read_run", "read_trials") if hasattr(folder, "read_run") else ("run", "trials")
-json.dump(asdict(judge(*(getattr(folder, name)() for name in names))), sys.stdout)
+json.dump(encode(judge(*(getattr(folder, name)() for name in names))), sys.stdout)
 """
 Leaf = str | int | float | bool | None
 
@@ -39,7 +41,7 @@ def judged_by(checkout: Path, run: Path) -> dict[str, Any]:
     """The verdict of a checkout's code, under our keys."""
     command = [str(checkout / ".venv" / "bin" / "python"), "-c", JUDGE, str(run)]
     told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return asdict(decode(Verdict, json.loads(told)))
+    return encode(decode(Verdict, json.loads(told)))
 
 
 def said_by(value: Any, audits: Mapping[str, str]) -> Any:

@@ -1,7 +1,7 @@
 """Names that options, controls and values had before: taken for one release, with a note.
 
 Each is a line of a table here. The note is a warning of Python's, which the command line prints on
-stderr; keys of records have their own table (`record/former_keys.py`, decision 0026).
+stderr; keys of records have their own table (`record/decode.py`, decision 0026).
 """
 
 from __future__ import annotations

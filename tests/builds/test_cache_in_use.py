@@ -86,7 +86,7 @@ def test_a_run_holds_its_programs_while_it_plays(program: Path, tmp_path: Path) 
     specs = ["null@10us", "null@11us"]
     prepared = draft_run(
         compare_candidates(specs, "oltp_point_select", options, measuring), lambda _: None
-    ).freeze()
+    )
     for name, build in prepared.builds.items():
         prepared.builds[name] = dataclasses.replace(build, program=program)
     removed: list[bool] = []

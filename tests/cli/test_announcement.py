@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 from fakes import make_candidate, make_run
+from msgspec import structs
 
 from dyno.builds import Build
 from dyno.cli.terminal.announcement import format_builds
@@ -14,7 +14,7 @@ from dyno.compare.resolve.draft import Prepared
 
 def prepared(program: Path, **facts: dict[str, str]) -> Prepared:
     """A run of two candidates whose builds carry these facts."""
-    sides = [dataclasses.replace(make_candidate(name), build=it) for name, it in facts.items()]
+    sides = [structs.replace(make_candidate(name), build=it) for name, it in facts.items()]
     builds = {name: Build("real", "", "9.9", program) for name in facts}
     return Prepared(make_run(sides), {}, builds)
 

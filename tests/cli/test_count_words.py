@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 
@@ -26,7 +25,7 @@ def counted(runs: Path) -> Path:
     made = make_count({"1.0": (1000.0, 1000.0), "1.1": (1020.0, 1020.0)})
     folder = runs / "20260102T000000Z-count-1.0-vs-1.1"
     folder.mkdir(parents=True)
-    write_json(folder / "count.json", dataclasses.asdict(made))
+    write_json(folder / "count.json", made)
     return folder
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
 from fakes import make_run, make_trial
+from msgspec import structs
 
 from dyno.cli import play
 from dyno.cli.terminal import live
@@ -53,11 +53,11 @@ def test_a_block_of_several_workloads_has_a_line_for_each(
 ) -> None:
     run = make_run()
     (plan,) = run.workloads
-    both = dataclasses.replace(run, workloads=(plan, dataclasses.replace(plan, name="other")))
+    both = structs.replace(run, workloads=(plan, structs.replace(plan, name="other")))
     with live.watch_live(FORECAST) as told:
         told(watch.RunStarted(both, Path("x"), 0))
         told(watch.TrialEnded(make_trial(1, "old", 0, 1234.0)))
-        other = dataclasses.replace(make_trial(2, "old", 0, 99.0), workload="other")
+        other = structs.replace(make_trial(2, "old", 0, 99.0), workload="other")
         told(watch.TrialEnded(other))
         told(watch.BlockJudged(6, {"select": 1}, "go on", "1 of 6"))
     first, second = capsys.readouterr().out.splitlines()
@@ -78,11 +78,11 @@ def test_a_pipe_gets_one_line_per_trial_where_all_is_asked_for(
 def test_a_trial_that_is_interrupted_in_its_warm_up_has_a_rate_of_0() -> None:
     trial = make_trial(1, "old", 0, 1234.0, status="interrupted")
     (phase,) = trial.phases
-    tally = dataclasses.replace(phase.streams[0], done=0, intended=0)
+    tally = structs.replace(phase.streams[0], done=0, intended=0)
     # the end of the warm-up is still to come
-    early = dataclasses.replace(phase, measured_ns=phase.ended_ns + 1, streams=(tally,))
+    early = structs.replace(phase, measured_ns=phase.ended_ns + 1, streams=(tally,))
     assert early.duration_s == 0.0
-    trial = dataclasses.replace(trial, phases=(early,))
+    trial = structs.replace(trial, phases=(early,))
     line = live.format_trial(make_run(), trial)
     assert "interrupted  run 0 queries/s" in line
     assert str(play.format_stream_rows(trial)[0][2]) == "0 queries"

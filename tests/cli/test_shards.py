@@ -12,10 +12,10 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dyno.cli import run_words
 from dyno.compare.run_folder import RunFolder

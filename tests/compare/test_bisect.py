@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from fakes import make_load, make_run, make_trials
 from judging import judge_unaudited
+from msgspec import structs
 from source_trees import amalgamation, commit_all, git
 
 from dyno.cli import bisect, judged_run, run_words
@@ -131,7 +132,9 @@ def test_where_loads_rotate_the_step_is_where_a_bisection_says_as_often_as_it_sa
 
 def test_an_answer_has_the_error_and_the_freedom_of_the_comparison_s_interval() -> None:
     trials = [
-        replace(trial, conditions=Conditions(load=make_load(f"{trial.candidate}{trial.block % 3}")))
+        structs.replace(
+            trial, conditions=Conditions(load=make_load(f"{trial.candidate}{trial.block % 3}"))
+        )
         for trial in make_trials({"new": [0.01, 0.03, 0.02] * 3}, per_s=1e9)
     ]
     verdict = judge_unaudited(make_run(analyses=(9,)), trials)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +16,7 @@ from dyno.compare.fleet import FleetPlan, PlayedShare
 from dyno.compare.pack.archive import read_records
 from dyno.compare.run_folder import FLEET_RECORD, write_json
 from dyno.errors import HostError, UsageError
+from dyno.record.decode import encode
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_how_a_cluster_is_reached_is_not_packed(run: Path) -> None:
 
 
 def test_a_plan_of_a_newer_dyno_is_refused(run: Path, plan: FleetPlan) -> None:
-    write_json(run / FLEET_RECORD, asdict(plan) | {"schema": plan.schema + 1})
+    write_json(run / FLEET_RECORD, encode(plan) | {"schema": plan.schema + 1})
     with pytest.raises(UsageError):
         fleet.read_plan(run)
 

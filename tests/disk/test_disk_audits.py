@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from disk_runs import DEVICE, LOG, MB, READ, make_run, make_side
+from msgspec.structs import replace
 
 from dyno.disk.audits import judge_run
 from dyno.record.disk import (

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import machines
 import pytest
 from disk_runs import LOG, MB, READ, make_run, make_side
 from loop_devices import attached, make_image
+from msgspec.structs import replace
 from privileges import NOBODY, ask_as_nobody
 
 from dyno.cli import run_words

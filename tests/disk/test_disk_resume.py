@@ -12,11 +12,11 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from disk_runs import MB, READ, make_run, make_side
+from msgspec.structs import replace
 
 from dyno.cli import run_words
 from dyno.compare.run_folder import RunFolder, read_json, write_json
@@ -87,7 +87,7 @@ def test_a_run_is_there_before_its_first_block_and_resumed_whole(folder: Path, r
     assert run_words(["disk", str(folder), *WORDS, "--time", "0.1"]) == 0
     (run,) = read_runs(runs)
     (path,) = runs.iterdir()
-    write_json(path / "disk.json", asdict(replace(run, plays=(), traces=(), is_traced=False)))
+    write_json(path / "disk.json", replace(run, plays=(), traces=(), is_traced=False))
     assert run_words(["report", "last"]) == 0
     assert run_words(["resume", "last"]) == 0
     assert read_runs(runs)[0].blocks == 3
@@ -96,7 +96,7 @@ def test_a_run_is_there_before_its_first_block_and_resumed_whole(folder: Path, r
 def put_run(runs: Path, run: DiskRun, name: str = "20260102T000000Z-disk-x") -> Path:
     path = runs / name
     path.mkdir(parents=True)
-    write_json(path / "disk.json", asdict(run))
+    write_json(path / "disk.json", run)
     return path
 
 
@@ -125,11 +125,11 @@ def test_a_run_whose_sides_or_fio_changed_is_not_resumed(
     (path,) = runs.iterdir()
     torn = replace(run, plays=run.plays[:1], is_traced=False)
     capsys.readouterr()
-    write_json(path / "disk.json", asdict(replace(torn, fio="fio-2.0")))
+    write_json(path / "disk.json", replace(torn, fio="fio-2.0"))
     assert "fio was fio-2.0 and is fio-" in refuse(capsys, "resume", "last")
-    write_json(path / "disk.json", asdict(replace(torn, host=run.host | {"kernel": "1.0"})))
+    write_json(path / "disk.json", replace(torn, host=run.host | {"kernel": "1.0"}))
     assert "kernel was '1.0'" in refuse(capsys, "resume", "last")
-    write_json(path / "disk.json", asdict(torn))
+    write_json(path / "disk.json", torn)
     file.write_bytes(os.urandom(5 * MB))
     assert f"{file}'s size was 4194304 and is 5242880" in refuse(capsys, "resume", "last")
     file.unlink()
@@ -165,7 +165,7 @@ def test_two_dynos_do_not_play_one_run(
     assert run_words(["disk", str(folder), *WORDS, "--time", "0.1"]) == 0
     (path,) = runs.iterdir()
     (run,) = read_runs(runs)
-    write_json(path / "disk.json", asdict(replace(run, plays=(), is_traced=False)))
+    write_json(path / "disk.json", replace(run, plays=(), is_traced=False))
     with RunFolder(path).hold_alone():
         assert "another dyno plays" in refuse(capsys, "resume", "last")
         assert run_words(["clean", "--runs"]) == 0

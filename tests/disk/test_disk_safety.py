@@ -10,12 +10,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from disk_runs import MB, READ, make_side
+from msgspec.structs import replace
 from privileges import need_root
 
 from dyno.cli import run_words

@@ -19,6 +19,7 @@ import pytest
 from disk_runs import LOG, MB, READ, make_run, make_side, write_fio
 from disk_traps import TRAPS, Trap, make_table
 from loop_devices import attached, make_image
+from msgspec import structs
 from privileges import need_root
 from repository import ROOT
 
@@ -106,13 +107,13 @@ def play_otherwise(host: Host, change: Callable[[DiskJob], DiskJob]) -> list[Dis
 
     plan = DiskPlan([str(host.folder)], read_matrix("default"), ONE[1:], 4 * MB, 0.1, 2)
     fio = find_fio(lambda _: None)
-    run = replace(plan_disk_run(plan), fio=fio.version)
+    run = structs.replace(plan_disk_run(plan), fio=fio.version)
     folder = make_disk_folder(host.place / "runs", run)
     return judge_run(play_disks(run, fio, folder, lambda _: None, play))
 
 
 def inject_buffered(host: Host) -> list[DiskFinding]:
-    return play_otherwise(host, lambda job: replace(job, access="buffered"))
+    return play_otherwise(host, lambda job: structs.replace(job, access="buffered"))
 
 
 def inject_page_cache(host: Host) -> list[DiskFinding]:
@@ -249,7 +250,7 @@ def inject_io_max(host: Host) -> list[DiskFinding]:
 
 def inject_cache_answers(host: Host) -> list[DiskFinding]:
     def quicken(play: DiskPlay) -> DiskPlay:
-        return replace(play, sync=DiskLatency(9_000.0, 8_000.0, 20_000.0, 1e6))
+        return structs.replace(play, sync=DiskLatency(9_000.0, 8_000.0, 20_000.0, 1e6))
 
     facts = read_facts(host, {f"{machines.DISK}/queue/write_cache": "write back\n"})
     return judge_facts(facts, [LOG], quicken)
@@ -291,7 +292,7 @@ def inject_credits(_: Host) -> list[DiskFinding]:
 def inject_no_flush(host: Host) -> list[DiskFinding]:
     def forget(play: DiskPlay) -> DiskPlay:
         assert play.device
-        return replace(play, device=replace(play.device, flushes=3))
+        return structs.replace(play, device=structs.replace(play.device, flushes=3))
 
     facts = read_facts(host, {f"{machines.DISK}/queue/write_cache": "write back\n"})
     return judge_facts(facts, [LOG], forget)
@@ -306,7 +307,9 @@ def inject_fresh_drive(_: Host) -> list[DiskFinding]:
 def inject_neighbour(_: Host) -> list[DiskFinding]:
     def disturb(play: DiskPlay) -> DiskPlay:
         assert play.device
-        return replace(play, device=replace(play.device, read_bytes=5 * play.size_bytes))
+        return structs.replace(
+            play, device=structs.replace(play.device, read_bytes=5 * play.size_bytes)
+        )
 
     return judge_run(make_run(change=disturb))
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from disk_runs import LOG, MB, READ, make_run, make_side
 from fakes import make_run as make_comparison
 from fakes import make_trials
+from msgspec.structs import replace
 from report.page_text import print_document
 
 from dyno.cli import run_words
@@ -146,7 +146,7 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
     folder = tmp_path / "runs" / "20260102T000000Z-disk--old-vs--new"
     folder.mkdir(parents=True)
-    write_json(folder / "disk.json", asdict(compare(0.5)))
+    write_json(folder / "disk.json", compare(0.5))
     return folder
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import hdr
 import pytest
+from msgspec import structs
 from privileges import need_root
 
 from dyno import driver
@@ -75,7 +76,7 @@ def play(
 def test_users_are_dealt_and_counts_add_up_to_those_of_one_driver(tmp_path: Path) -> None:
     """A fixed number of events draws the same numbers from one host and from three."""
     plan = make_plan(tmp_path, events="4000", time="0", threads="5")
-    hosts = tuple(replace(HOSTS[0], name=f"c{number}") for number in range(3))
+    hosts = tuple(structs.replace(HOSTS[0], name=f"c{number}") for number in range(3))
     with reached(hosts[0]) as one, reached(*hosts) as three:
         alone, end_alone = play(one, plan, tmp_path / "log")
         together, end = play(three, plan, tmp_path / "log")
@@ -96,7 +97,7 @@ def test_users_are_dealt_and_counts_add_up_to_those_of_one_driver(tmp_path: Path
 
 def test_arrivals_at_a_rate_are_those_of_one_driver_dealt_by_the_users(tmp_path: Path) -> None:
     """As many are due, however they are spaced, and each is one host's; a count ends alike."""
-    hosts = tuple(replace(HOSTS[0], name=f"c{number}") for number in range(3))
+    hosts = tuple(structs.replace(HOSTS[0], name=f"c{number}") for number in range(3))
     with reached(hosts[0]) as one, reached(*hosts) as three:
         for options in (
             {"arrivals": "poisson", "rate": "900"},
@@ -239,7 +240,7 @@ def find_drivers(host: str) -> list[int]:
 
 
 def mark(host: ClientHost) -> ClientHost:
-    return replace(host, command=(*host.command, f"TEST={os.getpid()}"))
+    return structs.replace(host, command=(*host.command, f"TEST={os.getpid()}"))
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
@@ -321,7 +322,7 @@ def test_a_host_with_another_driver_is_refused_by_name_before_anything_is_played
     told = {"cores": 1, "driver": "0.0.9", "machine": "m", "network": "n", "sha256": "0" * 64}
     other = write_program(tmp_path / "driver", f"#!/bin/sh\necho '{json.dumps(told)}'\n")
     with pytest.raises(HostError, match=r"client host c2 has another dyno-driver: it is 0.0.9"):
-        clients.reach_hosts([HOSTS[0], replace(HOSTS[1], driver=str(other))])
+        clients.reach_hosts([HOSTS[0], structs.replace(HOSTS[1], driver=str(other))])
 
 
 @pytest.mark.parametrize(
@@ -448,7 +449,7 @@ def test_a_host_with_another_processor_is_named(ssh: Path, tmp_path: Path) -> No
 
 def test_an_address_that_means_each_host_itself_is_refused(tmp_path: Path) -> None:
     with reached() as fleet:
-        far = replace(fleet.reached[1], host=replace(fleet.hosts[1], network="another"))
+        far = replace(fleet.reached[1], host=structs.replace(fleet.hosts[1], network="another"))
         elsewhere = replace(fleet, reached=(fleet.reached[0], far))
         plan = replace(
             make_plan(tmp_path), session={"kind": "echo", "host": "127.0.0.1", "port": 1}

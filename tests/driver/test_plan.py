@@ -13,6 +13,7 @@ import pytest
 from dyno import driver, record
 from dyno.driver import events, plan
 from dyno.driver.events import TimedAnswer
+from dyno.record.decode import encode
 
 #: Ours, and the driver's type that it must mirror (`Type` or `Type/definition`).
 PAIRS: dict[type, str] = {
@@ -87,7 +88,7 @@ def flattened(arm: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, 
 
 def ours(kind: type) -> dict[str, Any]:
     hints = get_type_hints(kind)
-    names = [f.name for f in dataclasses.fields(kind)]
+    names = getattr(kind, "__struct_fields__", ()) or [f.name for f in dataclasses.fields(kind)]
     return {name: hints[name] for name in names if name not in OURS_ALONE.get(kind, set())}
 
 
@@ -112,7 +113,8 @@ def fits(hint: Any, schema: Mapping[str, Any]) -> bool:
     if origin is Literal:
         return set(inner) == words(schema)
     if "$ref" in schema or "oneOf" in schema:
-        return origin is dict or dataclasses.is_dataclass(hint) or hint is str
+        is_record = dataclasses.is_dataclass(hint) or hasattr(hint, "__struct_fields__")
+        return origin is dict or is_record or hint is str
     if origin is tuple:
         return said == "array" and fits(inner[0], schema["items"])
     if origin is dict:
@@ -135,14 +137,14 @@ def test_both_sides_mean_the_same_types(kind: type) -> None:
 def test_everything_that_the_driver_must_be_told_is_always_told() -> None:
     told = plan.Plan({"kind": "null", "delay_ns": 0}, plan.Script("x.lua"), seed=1)
     for kind, data in ((plan.Plan, told), (plan.Script, told.script)):
-        assert set(theirs(PAIRS[kind])["required"]) <= dataclasses.asdict(data).keys()
+        assert set(theirs(PAIRS[kind])["required"]) <= encode(data).keys()
 
 
 def test_the_question_has_the_fields_of_ask() -> None:
     asked = {"version", "session", "statements", "mode", "closes"}
     assert set(schemas()["Ask"]["properties"]) == asked
     assert "rows" in schemas()["Answer"]["required"]
-    told = {field.name for field in dataclasses.fields(TimedAnswer)}
+    told = {*TimedAnswer.__struct_fields__}
     whole = {"types", "refusal", "insert_id", "digests", "cut"}
     assert told | whole == set(schemas()["Answer"]["properties"])
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from counts import make_candidate_count
+from msgspec import structs
 
 from dyno.judge.call_tree import build_call_tree
 from dyno.record.count import CandidateCount, CountedCall
@@ -14,7 +13,7 @@ Calls = dict[tuple[str, str], float]
 
 def make_side(calls: Calls) -> CandidateCount:
     counted = tuple(CountedCall(*pair, n) for pair, n in calls.items())
-    return dataclasses.replace(make_candidate_count("a", (1000.0,)), calls=counted)
+    return structs.replace(make_candidate_count("a", (1000.0,)), calls=counted)
 
 
 BEFORE: Calls = {("main", "run"): 900.0, ("run", "parse"): 300.0, ("run", "find"): 500.0}

@@ -5,11 +5,11 @@ limit is no answer.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from made_rates import make_blocks, make_plan, make_rate_step
+from msgspec.structs import replace
 
 from dyno.judge.capacity import judge_capacity, judge_overall
 

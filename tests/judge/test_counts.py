@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from counts import make_candidate_count, make_count
+from msgspec import structs
 
 from dyno.judge.counts import compare_counts, judge_change, judge_overall
 from dyno.record.count import CountComparison, CountedFunction
@@ -87,10 +86,10 @@ def test_the_function_that_changed_most_stands_first_and_layers_add_up() -> None
 def test_a_layers_change_has_its_own_interval_where_repetitions_are_on_record() -> None:
     count = make_count({"a": (1000.0, 1000.0), "b": (1030.0, 1034.0)})
     sides = tuple(
-        dataclasses.replace(side, layer_repeats={"parser": (100.0, 100.0), "b-tree": own})
+        structs.replace(side, layer_repeats={"parser": (100.0, 100.0), "b-tree": own})
         for side, own in zip(count.counts, ((900.0, 900.0), (930.0, 934.0)), strict=True)
     )
-    (row,) = compare_counts(dataclasses.replace(count, counts=sides))
+    (row,) = compare_counts(structs.replace(count, counts=sides))
     tree, parser = row.layers
     assert (tree.layer, parser.layer) == ("b-tree", "parser")
     half = 12.706205 * 2.0  # t of 1 degree, for one side alone varies: by √(8 / 2)
@@ -105,8 +104,8 @@ def test_a_function_whose_parts_are_of_two_layers_changes_as_a_whole() -> None:
     base, other = count.counts
     parts = (("find", "b-tree", 20.0), ("find", "other", 1330.0), ("parse", "parser", 100.0))
     split = tuple(CountedFunction(name, "lib.so", layer, n) for name, layer, n in parts)
-    sides = (base, dataclasses.replace(other, functions=split))
-    (row,) = compare_counts(dataclasses.replace(count, counts=sides))
+    sides = (base, structs.replace(other, functions=split))
+    (row,) = compare_counts(structs.replace(count, counts=sides))
     assert [(it.name, it.before, it.after) for it in row.changes] == [("find", 900.0, 1350.0)]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from fakes import make_load, make_run, make_trials
 from made_rates import make_blocks, make_plan
+from msgspec import structs
 from sampled_trials import ENGINE, Costs, make_sampled, vary
 
 from dyno.judge.analysis.counters import compare_counters
@@ -64,8 +64,8 @@ def test_of_equal_candidates_a_capacity_accuses_or_praises_any_in_5_of_100_runs(
 def with_record(trial: Trial, **changes: object) -> Trial:
     """The trial with its only phase changed."""
     (record,) = trial.phases
-    changed = dataclasses.replace(record, **changes)  # type: ignore[arg-type]
-    return dataclasses.replace(trial, phases=(changed,))
+    changed = structs.replace(record, **changes)
+    return structs.replace(trial, phases=(changed,))
 
 
 def wait_at_random(rng: np.random.Generator) -> Iterator[Trial]:
@@ -116,7 +116,7 @@ def test_a_layer_that_is_as_costly_as_before_is_named_as_seldom_as_its_p_value_s
 def on_loads(trials: list[Trial], of: int) -> list[Trial]:
     """The trials, each candidate's begun with so many loads in turn."""
     return [
-        dataclasses.replace(
+        structs.replace(
             trial, conditions=Conditions(load=make_load(f"{trial.candidate}{trial.block % of}"))
         )
         for trial in trials
@@ -147,11 +147,11 @@ def spend(trial: Trial, times: float) -> Trial:
     (record,) = trial.phases
     assert record.profile
     functions = tuple(
-        dataclasses.replace(each, samples=round(times * each.samples))
+        structs.replace(each, samples=round(times * each.samples))
         for each in record.profile.functions
     )
     samples = sum(each.samples for each in functions)
-    profile = dataclasses.replace(record.profile, functions=functions, samples=samples)
+    profile = structs.replace(record.profile, functions=functions, samples=samples)
     rows = 100 * times * count_operations(record)
     read = Reading("work", "rows_read", "rows", "lower", rows, per_operation=False)
     return with_record(trial, profile=profile, readings=(*record.readings, read))
@@ -179,12 +179,12 @@ def test_cpu_time_of_a_server_at_its_limit_explains_all_of_the_time_however_many
         (record,) = trial.phases
         at_once = min(users, cores)
         done = round(at_once * record.duration_s * 1e9 / sum(cost.values()))
-        tally = dataclasses.replace(
+        tally = structs.replace(
             record.streams[0], connections=users, intended=done, done=done, queries=done
         )
         pinned = Conditions(pinning=PinningCondition(driver=(9,), engine=tuple(range(cores))))
         made = with_record(trial, streams=(tally,))
-        trials.append(dataclasses.replace(made, conditions=pinned))
+        trials.append(structs.replace(made, conditions=pinned))
     found = compare_cpu(trials).time_difference_ns
     assert found == pytest.approx(0.2 * sum(ENGINE.values()), rel=0.01)
 

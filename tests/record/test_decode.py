@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
@@ -11,35 +10,43 @@ import pytest
 from dyno import record
 from dyno.compare import calibration
 from dyno.record import decode
-from dyno.record.former_keys import FORMER_KEYS, encode_with_former_keys
+from dyno.record.decode import FORMER_KEYS, encode
+from dyno.record.schema import Finite, Int64, Record
 
 
-@dataclasses.dataclass(frozen=True)
-class Inner:
-    number: float
+class Inner(Record):
+    number: Finite
 
 
-@dataclasses.dataclass(frozen=True)
-class Outer:
+class Outer(Record):
     name: str
     many: tuple[Inner, ...]
-    by_name: dict[str, int]
+    by_name: dict[str, Int64]
     maybe: str | None = None
 
 
 def test_plain_data_becomes_what_it_was() -> None:
     outer = Outer("a", (Inner(1.0), Inner(2.5)), {"x": 1}, None)
-    assert decode.decode(Outer, json.loads(json.dumps(dataclasses.asdict(outer)))) == outer
+    assert decode.decode(Outer, json.loads(json.dumps(encode(outer)))) == outer
 
 
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        ({"name": "a", "many": []}, "Outer: no field by_name"),
-        ({"name": "a", "many": [], "by_name": {}, "more": 1}, "Outer: unknown field more"),
-        ({"name": "a", "many": [{"number": "1"}], "by_name": {}}, r"Outer.many\[0\].number: float"),
-        ({"name": "a", "many": [], "by_name": {"x": True}}, "Outer.by_name.x: int expected"),
-        ([], "Outer: dict expected, found list"),
+        ({"name": "a", "many": []}, "missing required field `by_name`"),
+        (
+            {"name": "a", "many": [], "by_name": {}, "more": 1},
+            "contains unknown field `more`",
+        ),
+        (
+            {"name": "a", "many": [{"number": "1"}], "by_name": {}},
+            r"Outer.many\[0\].number: expected `float`",
+        ),
+        (
+            {"name": "a", "many": [], "by_name": {"x": True}},
+            r"Outer.by_name\[...\]: expected `int`",
+        ),
+        ([], "Outer: expected `object`, got `array`"),
     ],
 )
 def test_data_of_another_shape_is_refused_with_its_place(data: Any, says: str) -> None:
@@ -52,10 +59,10 @@ def test_a_renamed_key_is_read_under_both_names_and_written_for_tools_under_both
         kind = {**vars(record), **vars(calibration)}.get(name)
         if kind is None:  # a field that is a mapping
             continue
-        fields = {field.name for field in dataclasses.fields(kind)}
+        fields = {*kind.__struct_fields__}
         assert set(former.values()) <= fields and not former.keys() & fields
     change = record.FlaggedChange(6, 5, 7, 5.0, 4.0, 6.0, 0.001, True, "dyno compare a b")
-    written = encode_with_former_keys(change)
+    written = encode(change, former_keys=True)
     assert (written["convict"], written["confirm"]) == ("dyno compare a b", "dyno compare a b")
     for name in ("convict", "confirm"):
         other = written.keys() & {"convict", "confirm"} - {name}

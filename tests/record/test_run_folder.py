@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import json
 import os
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from fakes import make_run, make_trial, make_trials
+from msgspec import structs
 
 from dyno.cli import run_words
 from dyno.compare.run_folder import LARGEST_BYTES, RunFolder, create_run, list_runs, open_run
@@ -109,7 +109,7 @@ def test_a_newer_run_is_refused_with_what_to_do(kept: RunFolder) -> None:
 
 def test_a_damaged_file_is_named_with_the_place(kept: RunFolder) -> None:
     changed(kept, seed="one")
-    with pytest.raises(UsageError, match=r"run.json is damaged: Run.seed: int expected"):
+    with pytest.raises(UsageError, match=r"run.json is damaged: Run.seed: expected `int`"):
         kept.read_run()
     (kept.path / "run.json").write_text("{")
     with pytest.raises(UsageError, match=r"run.json is damaged: it is not JSON, expecting"):
@@ -173,7 +173,9 @@ def test_a_field_that_a_newer_dyno_added_is_no_damage(kept: RunFolder) -> None:
     file = kept.path / "run.json"
     data = json.loads(file.read_text())
     file.write_text(json.dumps(data | {"added_later": 1}))
-    with pytest.raises(UsageError, match=r"made by a newer dyno: Run: unknown field added_later"):
+    with pytest.raises(
+        UsageError, match=r"made by a newer dyno: Run: object contains unknown field `added_later`"
+    ):
         kept.read_run()
 
 
@@ -195,12 +197,12 @@ def test_a_trial_of_another_run_is_named(tmp_path: Path) -> None:
     folder = create_run(run, tmp_path)
     own = make_trial(1, run.candidates[0].name, 0, 100.0, workload=run.workloads[0].name)
     folder.write_trial(own)
-    echo = dataclasses.replace(own, number=4, candidate=name_echo(own.candidate), block=-1)
+    echo = structs.replace(own, number=4, candidate=name_echo(own.candidate), block=-1)
     folder.write_trial(echo)
     assert folder.read_trials() == [own, echo], "an echo of a candidate's is the run's, too"
     others = (
-        dataclasses.replace(own, number=2, workload="{{7*7}}"),
-        dataclasses.replace(own, number=3, candidate="x"),
+        structs.replace(own, number=2, workload="{{7*7}}"),
+        structs.replace(own, number=3, candidate="x"),
     )
     for other in others:
         folder.write_trial(other)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fakes import make_record, make_tally
+from msgspec.structs import replace
 
 from dyno.record import Reading
 from dyno.record.profile import CpuProfile

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from fakes import make_run, make_workload
+from msgspec import structs
 
 from dyno.record import Calibration, Candidate, Observation, Run, Score, Trial, Verdict
 from dyno.report import Book
@@ -72,7 +72,7 @@ def _judge(
 def _run(names: Sequence[str], phases: Sequence[str], design: dict[str, Any]) -> Run:
     plain = [{"name": name, "streams": [], "stop": {"kind": "count"}} for name in phases]
     options = {"rows": "100000", "secondary_at_end": "on"}
-    workload = dataclasses.replace(make_workload("insert", plain), options=options)
+    workload = structs.replace(make_workload("insert", plain), options=options)
     held = {
         "aslr": "on",
         "governor": "performance",
@@ -82,7 +82,7 @@ def _run(names: Sequence[str], phases: Sequence[str], design: dict[str, Any]) ->
     }
     run = make_run(names, [workload], **({"controls": held} | design))
     published = {"phase": "l.i0", "change": "rate fell by 5 %", "source": "an article of 2024"}
-    return dataclasses.replace(
+    return structs.replace(
         run,
         name="sqlite-3.24-to-3.54",
         question="Did six years of releases make inserts slower?",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import random
 from collections.abc import Sequence
 from typing import Any
 
 from fakes import make_latency, make_readings, make_record, make_tally, make_trial
+from msgspec import structs
 
 from dyno.record import (
     Conditions,
@@ -63,7 +63,7 @@ def made_trials(
         if block == 5:
             torn = make_trial(len(trials) + 1, order[0], block, 1.0, workload="insert", phases=())
             failure = Failure("the driver was killed")
-            trials.append(dataclasses.replace(torn, status="failed", failure=failure))
+            trials.append(structs.replace(torn, status="failed", failure=failure))
         for position, name in enumerate(order):
             records = tuple(_record(rng, phase, name, drift, phases) for phase in phases)
             trials.append(_trial(len(trials) + 1, name, (block, position), records))
@@ -75,11 +75,11 @@ def _trial(number: int, name: str, at: tuple[int, int], records: tuple[Any, ...]
     trial = make_trial(number, name, block, 1.0, workload="insert", order=position)
     if block == DROPPED_BLOCK:
         records = tuple(
-            dataclasses.replace(record, readings=(*record.readings, *make_readings(CROWDED)))
+            structs.replace(record, readings=(*record.readings, *make_readings(CROWDED)))
             for record in records
         )
     aslr = ControlCondition("on", before="on", details={"environment": f"{16 * number} B"})
-    return dataclasses.replace(
+    return structs.replace(
         trial,
         attempt=2 if block == 5 else 1,
         started_utc=f"2026-01-01T{block:02d}:{10 * position:02d}:00Z",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from dyno.record import (
     FlaggedChange,
     FreshComparison,
@@ -35,7 +37,7 @@ def make_points(values: Sequence[float], name: str = "null") -> tuple[HistoryPoi
         for day, value in enumerate(values, 1)
     ]
     *most, last = points
-    alone = HistoryPoint(**{**vars(last), "restarts": 1, "low": None, "high": None})
+    alone = HistoryPoint(**{**structs.asdict(last), "restarts": 1, "low": None, "high": None})
     return (*most, alone)
 
 

@@ -7,6 +7,7 @@ import html
 import re
 from typing import Any
 
+from msgspec import structs
 from rich.console import Console
 
 from dyno.printable import escape_text
@@ -51,4 +52,4 @@ def terminal(book: Book) -> str:
 
 
 def changed(book: Book, **changes: Any) -> Book:
-    return dataclasses.replace(book, run=dataclasses.replace(book.run, **changes))
+    return dataclasses.replace(book, run=structs.replace(book.run, **changes))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from pathlib import Path
 
 from fakes import make_run, make_trials
 from judging import judge_unaudited
+from msgspec import structs
 from sampled_trials import add_profile, change, vary
 
 from dyno.record import Conditions, PinningCondition, Trial
@@ -60,4 +60,4 @@ def make_sampled_book(folder: Path, functions: int = 60) -> Book:
 
 
 def _place(trial: Trial) -> Trial:
-    return dataclasses.replace(trial, conditions=Conditions(pinning=PinningCondition((0,), (0,))))
+    return structs.replace(trial, conditions=Conditions(pinning=PinningCondition((0,), (0,))))

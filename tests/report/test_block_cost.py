@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from fakes import make_run, make_trials
 from judging import judge_unaudited
+from msgspec import structs
 
 from dyno.compare.resolve.design import TURNS
 from dyno.record import Interleaving, Trial
@@ -22,16 +23,16 @@ S = 10**9
 def timed(trial: Trial, after_s: float) -> Trial:
     """From 0 to 2 s begun and loaded, warm until 3 s, played until 13 s, over `after_s` later."""
     (phase,) = trial.phases
-    phase = dataclasses.replace(
+    phase = structs.replace(
         phase, started_ns=4 * S, measured_ns=5 * S, ended_ns=15 * S, counted_ns=4 * S
     )
     over_ns = round((15 + after_s) * S)
-    return dataclasses.replace(trial, phases=(phase,), began_ns=2 * S, over_ns=over_ns)
+    return structs.replace(trial, phases=(phase,), began_ns=2 * S, over_ns=over_ns)
 
 
 def book(turns: Interleaving | None, after_s: tuple[float, float] = (0.5, 1.5)) -> Book:
     run = make_run()
-    run = dataclasses.replace(run, design=dataclasses.replace(run.design, interleaving=turns))
+    run = structs.replace(run, design=structs.replace(run.design, interleaving=turns))
     trials = [timed(t, after_s[t.candidate == "new"]) for t in make_trials({"new": [0.0, 0.0]})]
     return Book(Path(), run, trials, judge_unaudited(run, trials))
 
@@ -57,7 +58,7 @@ def test_it_is_told_where_it_is_known_and_of_whole_blocks_only() -> None:
     known = book(TURNS)
     assert describe_block_cost(known) == f"a {told}"
     assert f"A {told}." in words(draw(SECTION, known))
-    older = [dataclasses.replace(t, began_ns=0, over_ns=0) for t in known.trials]
+    older = [structs.replace(t, began_ns=0, over_ns=0) for t in known.trials]
     torn = [t for t in known.trials if (t.block, t.candidate) != (1, "new")]
     assert describe_block_cost(dataclasses.replace(known, trials=older)) == ""
     assert len(compute_block_costs(dataclasses.replace(known, trials=torn))) == 1

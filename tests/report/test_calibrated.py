@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
+from msgspec import structs
 
 from dyno.report import Book
 from report.book import CALIBRATION, make_book
@@ -36,7 +35,7 @@ def test_no_calibration_says_what_to_run(book: Book) -> None:
 
 
 def test_a_stale_calibration_says_so_and_one_of_another_engine_too(book: Book) -> None:
-    stale = dataclasses.replace(
+    stale = structs.replace(
         CALIBRATION, stale=("kernel was 'a' and is 'b'",), scores=CALIBRATION.scores[2:]
     )
     old = changed(book, calibration=stale)

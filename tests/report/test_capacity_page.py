@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from made_rates import make_blocks, make_plan
+from msgspec.structs import replace
 
 from dyno.cli.terminal.capacity import format_block, format_step
 from dyno.compare.capacity.player import StepTold

@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from dyno.record import WaitDifference
 from dyno.report.html import page
@@ -38,8 +39,8 @@ def test_no_column_of_a_table_of_what_changed_is_cut_at_1200_pixels(tmp_path: Pa
         make_wait("locks", 2_768.0),
         make_wait("files", 4_215.0, "DataFileRead", "WalSync", "DataFileImmediateSync"),
     )
-    causes = (dataclasses.replace(cause, waits=waits),)
-    verdict = dataclasses.replace(book.verdict, causes=causes)
+    causes = (structs.replace(cause, waits=waits),)
+    verdict = structs.replace(book.verdict, causes=causes)
     file = page.write_page(dataclasses.replace(book, verdict=verdict))
     with browser(needed(), tmp_path / "profile") as tab:
         tab.size(1200, 900)

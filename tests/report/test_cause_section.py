@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from dyno.compare.experiment import Measuring
 from dyno.compare.resolve.cpu_sampling import NOT_OURS, choose_cpu_sampling
@@ -20,7 +21,7 @@ from dyno.driver.sampler import CpuSampler
 from dyno.errors import HostError
 from dyno.judge.analysis.judge import judge
 from dyno.record import Verdict
-from dyno.record.decode import decode
+from dyno.record.decode import decode, encode
 from dyno.record.profile import CpuSampling
 from dyno.report import Book, export
 from dyno.report.html import page
@@ -103,10 +104,10 @@ def test_a_hostile_name_of_a_function_stays_text(tmp_path: Path) -> None:
     for trial in book.trials:
         profile = trial.phases[0].profile
         assert profile
-        first = dataclasses.replace(profile.functions[0], name=hostile)
-        named = dataclasses.replace(profile, functions=(first, *profile.functions[1:]))
-        phase = dataclasses.replace(trial.phases[0], profile=named)
-        trials.append(dataclasses.replace(trial, phases=(phase,)))
+        first = structs.replace(profile.functions[0], name=hostile)
+        named = structs.replace(profile, functions=(first, *profile.functions[1:]))
+        phase = structs.replace(trial.phases[0], profile=named)
+        trials.append(structs.replace(trial, phases=(phase,)))
     verdict = judge(book.run, trials, audits={})
     html = page.build_run_page(dataclasses.replace(book, trials=trials, verdict=verdict))
     assert hostile not in html and "onerror=alert(1)&gt;" in html
@@ -131,7 +132,7 @@ def test_json_rows_have_the_layers_of_their_phase_and_the_whole_first(book: Book
 
 
 def test_a_verdict_with_layers_is_read_back_as_it_was(book: Book) -> None:
-    plain = json.loads(json.dumps(dataclasses.asdict(book.verdict)))
+    plain = json.loads(json.dumps(encode(book.verdict)))
     assert decode(Verdict, plain).causes == book.verdict.causes
 
 
@@ -160,7 +161,7 @@ def test_why_cpu_time_was_not_sampled_is_a_sentence_of_the_page_with_what_still_
 def test_servers_that_run_already_and_the_kernels_time_are_said_not_to_be_sampled(
     book: Book,
 ) -> None:
-    attached = [dataclasses.replace(side, build={"address": "db"}) for side in book.run.candidates]
+    attached = [structs.replace(side, build={"address": "db"}) for side in book.run.candidates]
     sampling = choose_cpu_sampling(Measuring(), attached)
     assert f"CPU time is not sampled: {NOT_OURS}" in build_section(book, sampling)
     half = CpuSampling("", "cpu-clock", "threads", False, 1_000_000)
@@ -168,7 +169,7 @@ def test_servers_that_run_already_and_the_kernels_time_are_said_not_to_be_sample
 
 
 def build_section(book: Book, sampling: CpuSampling | None) -> str:
-    run = dataclasses.replace(book.run, cpu_sampling=sampling)
+    run = structs.replace(book.run, cpu_sampling=sampling)
     section = draw(cause.SECTION, dataclasses.replace(book, run=run))
     assert section
     return html_module.unescape(" ".join(section.split())).replace("<code>", "")

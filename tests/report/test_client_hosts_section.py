@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 from fakes import make_client_part, make_record, make_run, make_tally, make_trial
+from msgspec import structs
 
 from dyno.judge.analysis.judge import judge
 from dyno.report import Book
@@ -16,7 +16,7 @@ from report.page_text import draw
 def make_book(*hosts: str) -> Book:
     run = make_run()
     parts = tuple(make_client_part(host, busiest=97.0) for host in hosts)
-    record = dataclasses.replace(make_record([make_tally(100.0)]), clients=parts)
+    record = structs.replace(make_record([make_tally(100.0)]), clients=parts)
     trials = [
         make_trial(2 * block + at, side.name, block, 100.0, phases=(record,))
         for block in range(6)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from dyno.cli.terminal.count import print_count
 from dyno.record import Candidate
@@ -54,7 +54,7 @@ def test_a_count_s_headline_says_who_is_lighter_and_by_how_much() -> None:
     assert build_count_headline(count, [ROW]) == (
         "sqlite 3.54 is lighter than 3.46: 4.3 % fewer instructions an event"
     )
-    open_ = dataclasses.replace(ROW, word="inconclusive")
+    open_ = structs.replace(ROW, word="inconclusive")
     told = build_count_headline(count, [open_])
     assert told.startswith("Inconclusive: sqlite 3.54 may be heavier than 3.46 or not; more repet")
 
@@ -82,10 +82,10 @@ def test_terminal_and_page_have_the_same_numbers_and_say_what_they_leave_out(
         for n in range(45)
     )
     tree = tuple(CallChange(0, f"c{n}", 0.0, 7.0) for n in range(41))
-    row = dataclasses.replace(ROW, layers=changes[:1], changes=changes, tree=tree)
+    row = structs.replace(ROW, layers=changes[:1], changes=changes, tree=tree)
     count = make_count("sqlite@3.46", "sqlite@3.54")
-    once = dataclasses.replace(count.counts[1], repeats=(4172.0,), beside=(0.0,))
-    count = dataclasses.replace(count, counts=(count.counts[0], once))
+    once = structs.replace(count.counts[1], repeats=(4172.0,), beside=(0.0,))
+    count = structs.replace(count, counts=(count.counts[0], once))
     print_count(count, [row], verbose=True)
     said, page = capsys.readouterr().out, render_count(count, [row])
     for text in (said, page):
@@ -98,10 +98,10 @@ def test_terminal_and_page_have_the_same_numbers_and_say_what_they_leave_out(
 
 
 def test_a_lone_count_has_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
-    lone = dataclasses.replace(ROW, word="inconclusive", low_percent=-4.3, high_percent=-4.3)
+    lone = structs.replace(ROW, word="inconclusive", low_percent=-4.3, high_percent=-4.3)
     count = make_count("sqlite@3.46", "sqlite@3.54")
     print_count(count, [lone])
     assert "−4.3 % [—, —]" in capsys.readouterr().out
     assert "</b> [—, —]" in render_count(count, [lone])
-    exact = dataclasses.replace(lone, word="lighter")
+    exact = structs.replace(lone, word="lighter")
     assert "</b> [−4.3, −4.3]" in render_count(count, [exact])

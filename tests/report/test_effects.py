@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from crossed import SIZES, crossed, played
 from judging import judge_unaudited
+from msgspec import structs
 
 from dyno import numbers
 from dyno.record import Crossing
@@ -26,7 +27,7 @@ def make_book(crossing: Crossing = "factorial") -> Book:
     """ASLR costs 5 %, and preloading nothing."""
     run = crossed(SIZES, crossing)
     figure = {"cell": "aslr=off preload=on", "figure": "1.09 %", "source": "an article"}
-    run = dataclasses.replace(run, published=(figure,))
+    run = structs.replace(run, published=(figure,))
     trials = played(run, lambda at: 0.05 * (at["aslr"] == "off"))
     return Book(Path(), run, trials, judge_unaudited(run, trials))
 
@@ -89,8 +90,8 @@ def test_levels_that_one_at_a_time_leaves_with_unequally_many_cells_are_not_comp
 
 def test_a_main_effect_s_note_stands_below_it() -> None:
     book = make_book()
-    first = dataclasses.replace(book.verdict.comparisons[0], notes=("it depends",))
-    verdict = dataclasses.replace(book.verdict, comparisons=(first, *book.verdict.comparisons[1:]))
+    first = structs.replace(book.verdict.comparisons[0], notes=("it depends",))
+    verdict = structs.replace(book.verdict, comparisons=(first, *book.verdict.comparisons[1:]))
     assert "it depends" in words(rendered("effects", dataclasses.replace(book, verdict=verdict)))
 
 
@@ -109,7 +110,7 @@ def test_the_page_holds_no_table_of_cells_against_the_base() -> None:
 
 def test_a_run_without_factors_has_no_effects() -> None:
     book = make_book()
-    plain = dataclasses.replace(book.run, factors=())
+    plain = structs.replace(book.run, factors=())
     assert draw(SECTIONS["effects"], dataclasses.replace(book, run=plain)) == ""
 
 

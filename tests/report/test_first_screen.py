@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 import pytest
+from msgspec import structs
 from rich.console import Console
 from rich.text import Text
 
@@ -45,7 +46,7 @@ def row(verdict: Any, phase: str = "run", candidate: str = "new", **changes: Any
     size = WORDS[verdict]
     numbers = (100.0, 100.0, -size, size, size - 1, size + 1, 2.0)
     made = Comparison(metric, True, "old", candidate, *numbers, 6, 0, 1.0, 1.0, 0.5, verdict)
-    return dataclasses.replace(made, **changes)
+    return structs.replace(made, **changes)
 
 
 def with_rows(book: Book, *rows: Comparison, **changes: Any) -> Book:
@@ -54,7 +55,7 @@ def with_rows(book: Book, *rows: Comparison, **changes: Any) -> Book:
     words = ("invalid", "slower", "inconclusive", "faster", "not slower")
     worst = min((each.verdict for each in rows), key=words.index)
     overall = "not slower" if worst == "faster" else worst
-    made = dataclasses.replace(book.verdict, comparisons=rows, overall=overall, **(plain | changes))
+    made = structs.replace(book.verdict, comparisons=rows, overall=overall, **(plain | changes))
     return dataclasses.replace(book, verdict=made)
 
 
@@ -117,7 +118,7 @@ def test_a_headline_says_who_is_faster_in_how_many_and_what_is_open(book: Book) 
 
 def test_a_headline_says_that_a_declared_metric_is_missing(book: Book) -> None:
     made = with_rows(book, row("faster"))
-    verdict = dataclasses.replace(made.verdict, overall="inconclusive")
+    verdict = structs.replace(made.verdict, overall="inconclusive")
     told = build_headline(made.run, verdict)
     assert told.startswith("Inconclusive, since a primary metric was not measured: new is faster")
 
@@ -187,8 +188,8 @@ def test_the_largest_effect_is_told_of_several_and_a_loss_before_a_gain(book: Bo
 
 def titled(run: Run, **titles: str) -> Run:
     (plan,) = run.workloads
-    phases = tuple(dataclasses.replace(p, title=titles.get(p.name, "")) for p in plan.phases)
-    return dataclasses.replace(run, workloads=(dataclasses.replace(plan, phases=phases),))
+    phases = tuple(structs.replace(p, title=titles.get(p.name, "")) for p in plan.phases)
+    return structs.replace(run, workloads=(structs.replace(plan, phases=phases),))
 
 
 def test_a_measurement_is_called_by_its_phases_title_and_its_own_name_stands_small(
@@ -205,7 +206,7 @@ def test_a_measurement_is_called_by_its_phases_title_and_its_own_name_stands_sma
 
 
 def test_a_candidate_says_engine_version_build_and_what_differs(book: Book) -> None:
-    side = dataclasses.replace(
+    side = structs.replace(
         book.run.candidates[0],
         build={"version": "9.9", "compiler": "cc (Debian 12.2.0-14) 12.2.0", "cflags": "-O2"},
         settings={"journal_mode": "wal"},
@@ -214,7 +215,7 @@ def test_a_candidate_says_engine_version_build_and_what_differs(book: Book) -> N
     told = describe_candidate(side)
     assert told == f"{side.engine} 9.9, gcc 12.2.0 -O2, journal_mode=wal"
     tree = {**side.build, "source": "git /my trees/db HEAD~1 (9e111d549d17)"}
-    told = describe_candidate(dataclasses.replace(side, build=tree), with_build=False)
+    told = describe_candidate(structs.replace(side, build=tree), with_build=False)
     assert told == f"{side.engine} 9.9 of commit 9e111d549d17, journal_mode=wal"
 
 

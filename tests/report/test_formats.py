@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped
+from msgspec import structs
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from pyarrow import parquet
 
@@ -36,10 +37,8 @@ def change_primaries(book: Book, changes: Mapping[int, Mapping[str, Any]]) -> Bo
     """The book with these fields changed in its first, second … primary."""
     primaries = list_primaries(book)
     found = {id(row): changes.get(at, {}) for at, row in enumerate(primaries)}
-    rows = tuple(
-        dataclasses.replace(row, **found.get(id(row), {})) for row in book.verdict.comparisons
-    )
-    return dataclasses.replace(book, verdict=dataclasses.replace(book.verdict, comparisons=rows))
+    rows = tuple(structs.replace(row, **found.get(id(row), {})) for row in book.verdict.comparisons)
+    return dataclasses.replace(book, verdict=structs.replace(book.verdict, comparisons=rows))
 
 
 def write_text(name: str, book: Book, strict: bool = False) -> str:
@@ -167,7 +166,7 @@ def test_hyperfine_has_seconds_and_statistics_of_its_times(book: Book) -> None:
 
 
 def test_an_interval_is_drawn_with_zero_and_the_margin(book: Book) -> None:
-    row = dataclasses.replace(
+    row = structs.replace(
         list_primaries(book)[0],
         slowdown_percent=5.0,
         low_percent=4.0,
@@ -182,7 +181,7 @@ def test_an_interval_is_drawn_with_zero_and_the_margin(book: Book) -> None:
 
 def test_markdown_lets_nobody_make_a_cell_a_tag_or_a_mention(book: Book) -> None:
     bad = "<b>@all|x"
-    verdict = dataclasses.replace(book.verdict, sentence=bad)
+    verdict = structs.replace(book.verdict, sentence=bad)
     changed = dataclasses.replace(book, verdict=verdict)
     text = write_text("markdown", changed)
     assert bad not in text and "&lt;b>@\u200ball\\|x" in text

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+from msgspec import structs
+
 from dyno.report.sections.cause import build_first_layers
 from report.page_text import print_document
 from report.sampled_book import make_sampled_book
@@ -22,5 +24,5 @@ def test_the_whole_stands_first_and_every_layer_below_it(tmp_path: Path) -> None
 
 def test_a_run_that_was_not_sampled_has_no_table(tmp_path: Path) -> None:
     book = make_sampled_book(tmp_path)
-    unsampled = dataclasses.replace(book, verdict=dataclasses.replace(book.verdict, causes=()))
+    unsampled = dataclasses.replace(book, verdict=structs.replace(book.verdict, causes=()))
     assert build_first_layers(unsampled) == []

@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from dyno.report import Book, export, load_sections
 from dyno.report.charts import Dots, Line
@@ -186,7 +187,9 @@ def test_trials_csv_has_a_row_for_each_number_of_each_trial(book: Book) -> None:
 
 def test_no_name_in_trials_csv_is_a_formula_to_a_spreadsheet(book: Book, tmp_path: Path) -> None:
     formulas = ("=HYPERLINK(1)", "+1+cmd|' /C calc'!A1", "-2+3", "@SUM(1)", "\t=1")
-    trials = [replace(book.trials[0], candidate=name) for name in (*formulas, "plain-1", "-1.5")]
+    trials = [
+        structs.replace(book.trials[0], candidate=name) for name in (*formulas, "plain-1", "-1.5")
+    ]
     made = Book(tmp_path, book.run, trials, book.verdict)
     with export.write_csv(made).open(newline="", encoding="utf-8") as file:
         found = {row["candidate"] for row in csv.DictReader(file)}
@@ -195,7 +198,7 @@ def test_no_name_in_trials_csv_is_a_formula_to_a_spreadsheet(book: Book, tmp_pat
 
 def test_control_characters_in_a_name_are_codes_on_the_page(book: Book) -> None:
     hostile = "a\x1b[31m\u202e</script><script>alert(1)</script>"
-    run = replace(book.run, name=hostile, question=hostile)
+    run = structs.replace(book.run, name=hostile, question=hostile)
     text = page.build_run_page(replace(book, run=run))
     assert r"a\x1b[31m\u202e&lt;/script&gt;" in text
     assert not set(text) & {"\x1b", "\u202e"}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import html
 import re
 from pathlib import Path
 
 from crossed import SIZES, crossed, played
 from judging import judge_unaudited
+from msgspec import structs
 
 from dyno.record import Cause, CounterDifference, Reading, WaitDifference
 from dyno.record.cause import CpuDifference, LayerDifference
@@ -23,11 +23,11 @@ PLACE = ("select", "run", "aslr=off preload=off")
 def render(*figures: dict[str, str]) -> list[str]:
     """What is said in each row of the table, and behind it."""
     host = {"cpu": "Example 9000", "cores": "2", "memory_mb": "24105"}
-    run = dataclasses.replace(crossed(SIZES, "factorial"), published=figures, host=host)
+    run = structs.replace(crossed(SIZES, "factorial"), published=figures, host=host)
     trials = played(run, lambda at: 0.05 * (at["aslr"] == "off"))
     idle = Reading("contention", "index_lock_waits", "waits", "lower", 0.0, per_operation=True)
-    phases = tuple(dataclasses.replace(it, readings=(idle,)) for it in trials[0].phases)
-    trials[0] = dataclasses.replace(trials[0], phases=phases)
+    phases = tuple(structs.replace(it, readings=(idle,)) for it in trials[0].phases)
+    trials[0] = structs.replace(trials[0], phases=phases)
     cause = Cause(
         PLACE[2],
         "",
@@ -48,7 +48,7 @@ def render(*figures: dict[str, str]) -> list[str]:
             ),
         ),
     )
-    verdict = dataclasses.replace(judge_unaudited(run, trials), causes=(cause,))
+    verdict = structs.replace(judge_unaudited(run, trials), causes=(cause,))
     page = draw(SECTION, Book(Path(), run, trials, verdict))
     rows = page.replace("</tr>", "\n").split("<tbody>")[1]
     plain = html.unescape(re.sub(r"<[^>]+>", " ", rows.replace("\n</", "</")))

@@ -10,6 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from msgspec import structs
 from rehearsed import EVERY, FAILS, OPTIONS, SAME, make_book
 from rich.console import Console
 
@@ -33,7 +34,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
     """All words, with a doubt and a block that was dropped left out."""
     made = make_book(tmp_path_factory.mktemp("run"))
     doubt = Finding("noise", "doubtful", "others took 12 % of the CPU")
-    return dataclasses.replace(made, verdict=dataclasses.replace(made.verdict, findings=(doubt,)))
+    return dataclasses.replace(made, verdict=structs.replace(made.verdict, findings=(doubt,)))
 
 
 def draw(document: Document, width: int = 80) -> str:
@@ -155,7 +156,7 @@ def test_an_upgraded_folder_stands_with_its_time_its_words_and_what_was_checked(
     book = make_book(tmp_path)
     found = book.verdict.rehearsal
     assert found and not list_upgrade(found)
-    made = dataclasses.replace(found, upgrade=FolderUpgrade(2.5, "Upgrade complete", checks))
+    made = structs.replace(found, upgrade=FolderUpgrade(2.5, "Upgrade complete", checks))
     told = draw(list_upgrade(made), 120)
     assert "18 took over the data folder that 13 had loaded, in 2.50 s." in told
     rows = [line.split() for line in told.splitlines() if "table" in line]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+from msgspec import structs
+
 from dyno.record import Conditions, DataCondition, Phase, Primary, Trial
 from dyno.report import Book
 from dyno.report.sections.sizes import SECTION
@@ -20,16 +22,16 @@ def weighed(trial: Trial, base: str) -> Trial:
     factor = 1 if trial.candidate == base else 2
     counters = {name: factor * size for name, size in BYTES.items()} | {"loaded": 9}
     conditions = Conditions(data=DataCondition(size_bytes=factor * FILES))
-    return dataclasses.replace(trial, counters=counters, conditions=conditions)
+    return structs.replace(trial, counters=counters, conditions=conditions)
 
 
 def loaded_book(folder: Path) -> Book:
     book = make_book(folder)
     (workload,) = book.run.workloads
     first: Phase = workload.phases[0]
-    primary = dataclasses.replace(first, primary=(Primary("insert", "rate_per_s"),))
+    primary = structs.replace(first, primary=(Primary("insert", "rate_per_s"),))
     phases = (primary, *workload.phases[1:])
-    run = dataclasses.replace(book.run, workloads=(dataclasses.replace(workload, phases=phases),))
+    run = structs.replace(book.run, workloads=(structs.replace(workload, phases=phases),))
     trials = [weighed(trial, run.design.base) for trial in book.trials]
     return dataclasses.replace(book, run=run, trials=trials)
 

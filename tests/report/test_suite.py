@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+from msgspec import structs
+
 from dyno.record import Primary
 from dyno.report import Book
 from dyno.report.sections.suite import SECTION
@@ -19,10 +21,10 @@ def grouped_book(folder: Path) -> Book:
     groups = ("writes", "queries", "writes", "queries")
     primary = (Primary("insert", "rate_per_s"),)
     phases = tuple(
-        dataclasses.replace(phase, group=groups[at % 4], primary=primary)
+        structs.replace(phase, group=groups[at % 4], primary=primary)
         for at, phase in enumerate(workload.phases)
     )
-    run = dataclasses.replace(book.run, workloads=(dataclasses.replace(workload, phases=phases),))
+    run = structs.replace(book.run, workloads=(structs.replace(workload, phases=phases),))
     return dataclasses.replace(book, run=run)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import html
 import re
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from fakes import (
     make_workload,
 )
 from judging import NOISY
+from msgspec import structs
 
 from dyno.judge.analysis import judge
 from dyno.judge.analysis.run_view import RunView
@@ -37,7 +37,7 @@ RATES = {"1": 1_000.0, "4": 3_000.0, "16": 4_000.0}
 def make_book(values: Sequence[str], noisy: tuple[str, int] = ("", 0)) -> Book:
     """Two blocks of two candidates under each value; in `noisy`, one of them, time was stolen."""
     plans = [
-        dataclasses.replace(make_workload(f"select threads={v}"), script="s", sweep={"threads": v})
+        structs.replace(make_workload(f"select threads={v}"), script="s", sweep={"threads": v})
         for v in values
     ]
     trials = [
@@ -47,7 +47,7 @@ def make_book(values: Sequence[str], noisy: tuple[str, int] = ("", 0)) -> Book:
         for name, share in (("old", 1.0), ("new", 0.75))
         for record in [_record(value, share, block, NOISY if (value, block) == noisy else CALM)]
     ]
-    numbered = [dataclasses.replace(trial, number=n) for n, trial in enumerate(trials, 1)]
+    numbered = [structs.replace(trial, number=n) for n, trial in enumerate(trials, 1)]
     run = make_run(workloads=plans)
     verdict = Verdict("inconclusive", "", True, (), (), RunView(run, numbered).dropped)
     return Book(Path(), run, numbered, verdict)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from fakes import make_run
+from msgspec import structs
 
 from dyno.judge.analysis.analysis import MEAN
 from dyno.record import Verdict
@@ -52,7 +53,7 @@ def test_the_table_shows_exploratory_metrics_when_asked(tmp_path: Path) -> None:
 
 def test_a_quick_run_that_is_not_complete_says_both(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("3.24.0", "3.54.1"), phases=1, quick=True)
-    verdict = dataclasses.replace(book.verdict, complete=False)
+    verdict = structs.replace(book.verdict, complete=False)
     found = format_verdict(book.run, verdict)
     assert found.startswith("QUICK")
     assert "not complete" in found
@@ -61,8 +62,8 @@ def test_a_quick_run_that_is_not_complete_says_both(tmp_path: Path) -> None:
 def test_a_note_that_many_comparisons_share_is_said_once(book: Book) -> None:
     first = next(c for c in book.verdict.comparisons if c.primary)
     notes = [("so far: 5 of 10 blocks",)] * 6 + [("on its own",)]
-    shared = tuple(dataclasses.replace(first, notes=each) for each in notes)
-    found = format_verdict(book.run, dataclasses.replace(book.verdict, comparisons=shared))
+    shared = tuple(structs.replace(first, notes=each) for each in notes)
+    found = format_verdict(book.run, structs.replace(book.verdict, comparisons=shared))
     assert found.count("so far: 5 of 10 blocks") == 1
     assert "6 of 7 comparisons: so far: 5 of 10 blocks" in found
     assert f"{first.candidate}, " in found[: found.index("on its own")].splitlines()[-1]
@@ -76,8 +77,8 @@ def test_the_table_fits_a_hundred_columns_and_wraps_in_fewer(book: Book) -> None
 
 def test_names_are_not_torn_where_each_row_has_a_count_of_blocks(book: Book) -> None:
     first, *others = book.verdict.comparisons
-    unlike = dataclasses.replace(first, dropped=5)
-    verdict = dataclasses.replace(book.verdict, comparisons=(unlike, *others))
+    unlike = structs.replace(first, dropped=5)
+    verdict = structs.replace(book.verdict, comparisons=(unlike, *others))
     found = format_verdict(book.run, verdict)
     assert "  l.i0 server CPU/op " in found and f" {first.blocks}/{first.blocks + 5} " in found
 
@@ -122,20 +123,20 @@ def test_a_row_has_the_promised_keys_and_its_interval_holds_its_change(book: Boo
 
 def test_a_number_that_json_does_not_know_is_null(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("3.24.0", "3.54.1"), phases=1)
-    first = dataclasses.replace(book.verdict.comparisons[0], low_percent=float("-inf"))
-    found = export.to_json_rows(dataclasses.replace(book.verdict, comparisons=(first,)))
+    first = structs.replace(book.verdict.comparisons[0], low_percent=float("-inf"))
+    found = export.to_json_rows(structs.replace(book.verdict, comparisons=(first,)))
     assert found[0]["low_percent"] is None
     json.dumps(found, allow_nan=False)
 
 
 def test_a_gate_that_is_the_mean_is_told_with_its_rows_in_text_and_on_the_page(book: Book) -> None:
     (first, *_) = (c for c in book.verdict.comparisons if c.primary)
-    mean = dataclasses.replace(first, metric=MEAN, candidate="new", verdict="not slower")
-    mean = dataclasses.replace(mean, slowdown_percent=-0.5, low_percent=-1.5, high_percent=0.5)
+    mean = structs.replace(first, metric=MEAN, candidate="new", verdict="not slower")
+    mean = structs.replace(mean, slowdown_percent=-0.5, low_percent=-1.5, high_percent=0.5)
     gated = dataclasses.replace(
         book,
-        run=dataclasses.replace(book.run, design=dataclasses.replace(book.run.design, gate="mean")),
-        verdict=dataclasses.replace(book.verdict, means=(mean,)),
+        run=structs.replace(book.run, design=structs.replace(book.run.design, gate="mean")),
+        verdict=structs.replace(book.verdict, means=(mean,)),
     )
     row = f"new against {mean.base} on the whole: not slower, ≤ 0.50 %"
     for one, show in ((gated, True), (book, False)):

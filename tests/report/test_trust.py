@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from fakes import make_load
+from msgspec import structs
 
 from dyno.host import controls
 from dyno.record import Doubt, Finding, Observation, Pilot
@@ -27,7 +28,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
 
 
 def found(book: Book, *findings: Finding) -> Book:
-    return dataclasses.replace(book, verdict=dataclasses.replace(book.verdict, findings=findings))
+    return dataclasses.replace(book, verdict=structs.replace(book.verdict, findings=findings))
 
 
 def test_restarts_and_losses_are_told_with_their_reasons(book: Book) -> None:
@@ -47,7 +48,7 @@ def test_blocks_are_counted_from_1_as_the_progress_of_a_run_counts_them(book: Bo
 
 def test_where_nothing_was_lost_the_limits_still_stand(book: Book) -> None:
     kept = [t for t in book.trials if t.status == "ok" and t.block != 3]
-    verdict = dataclasses.replace(book.verdict, dropped=())
+    verdict = structs.replace(book.verdict, dropped=())
     told = said(dataclasses.replace(book, trials=kept, verdict=verdict))
     assert "Nothing was dropped, failed or begun anew." in told
     assert "Limits declared before: foreign ≤ 10 %, steal ≤ 5 %." in told
@@ -55,7 +56,7 @@ def test_where_nothing_was_lost_the_limits_still_stand(book: Book) -> None:
 
 def test_loads_that_come_again_are_counted(book: Book) -> None:
     kept = [
-        dataclasses.replace(t, conditions=dataclasses.replace(t.conditions, load=make_load()))
+        structs.replace(t, conditions=structs.replace(t.conditions, load=make_load()))
         for t in book.trials
     ]
     told = said(dataclasses.replace(book, trials=kept))
@@ -182,11 +183,11 @@ def test_the_first_screen_says_whether_the_verdict_is_to_be_relied_on(book: Book
     why = Doubt("settings", "new logs every statement")
     told = Doubt("noise", "noise hit 5 of its blocks alone")
     rows = tuple(
-        dataclasses.replace(row, verdict="faster", doubts=(told, why))
+        structs.replace(row, verdict="faster", doubts=(told, why))
         for row in book.verdict.comparisons
     )
     findings = tuple(Finding(each.audit, "doubtful", each.sentence) for each in (told, why))
-    verdict = dataclasses.replace(book.verdict, comparisons=rows, findings=findings)
+    verdict = structs.replace(book.verdict, comparisons=rows, findings=findings)
     drawn = page.build_run_page(dataclasses.replace(book, verdict=verdict))
     first = drawn.partition("<nav")[0]
     assert "<h1>Doubtful: " in first

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from fakes import make_record, make_tally
+from msgspec import structs
 
 from dyno.record import Cause, WaitDifference
 from dyno.record.waits import SessionState, WaitProfile
@@ -24,7 +23,7 @@ LOCKS = WaitDifference(
 
 
 def render(cause: Cause, **changes: object) -> str:
-    record = dataclasses.replace(RECORD, **changes)  # type: ignore[arg-type]
+    record = structs.replace(RECORD, **changes)
     return str(render_html(build_waits(cause, "old", "95 % interval", "waits-1", [record])))
 
 
@@ -43,7 +42,7 @@ def test_why_sessions_were_not_sampled_is_said() -> None:
 
 def test_rights_that_are_missing_and_counters_of_one_side_are_a_sentence_each() -> None:
     denied = "you need the PROCESS privilege"
-    record = dataclasses.replace(RECORD, unread={"contention": denied})
+    record = structs.replace(RECORD, unread={"contention": denied})
     cause = Cause("new", "", uncounted=("fsyncs", "temporary_bytes"))
     assert list_missing(cause, [record, record]) == [
         f"A server did not tell page splits and lock waits: {denied}.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from dyno.cli.terminal import screen
 from dyno.cli.workload_words import SQL, choose_workload, prepare_experiment
 from dyno.errors import UsageError
 from dyno.numbers import keep_finite
+from dyno.record.decode import encode
 
 if TYPE_CHECKING:
     from dyno.compare.capacity.folder import CapacityFolder
@@ -198,7 +199,7 @@ def choose_exit_code(result: CapacityResult) -> int:
 
 def write_result(result: CapacityResult, file: Path) -> None:
     """`--json`: the answer (`record/capacity.py`, `CapacityResult`)."""
-    data = asdict(result)
+    data = encode(result)
     for row in data["comparisons"]:
         for key in ("change_percent", "low_percent", "high_percent"):
             row[key] = keep_finite(row[key])

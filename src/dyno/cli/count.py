@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from dyno.cli.options import ENGINE, PERCENT, add_option
 from dyno.cli.runs import find_runs_home
 from dyno.cli.workload_words import SQL, choose_workload, prepare_experiment
 from dyno.errors import UsageError
+from dyno.record.decode import encode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,6 +133,6 @@ def write_result(count: Count, rows: Sequence[CountComparison], file: Path) -> N
     told = {
         "overall": judge_overall(rows),
         "sentence": " ".join(describe_comparison(count, row) for row in rows),
-        "comparisons": [asdict(row) for row in rows],
+        "comparisons": [encode(row) for row in rows],
     }
     write_json_file(file, told)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from dyno.cli import judged_run, options
 from dyno.cli.exits import write_json_file
@@ -15,6 +15,7 @@ from dyno.cli.options import DURATION, PERCENT, RUN, SIZE, add_option
 from dyno.cli.runs import find_run, find_runs_home
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
+from dyno.record.decode import encode
 
 if TYPE_CHECKING:
     from dyno.disk.fio import Fio
@@ -190,5 +191,5 @@ def write_verdict(run: DiskRun, verdict: DiskVerdict, file: Path) -> None:
     """
     from dyno.report.disks import summarize_jobs
 
-    told = asdict(verdict) | {"jobs": [asdict(each) for each in summarize_jobs(run)]}
+    told = encode(verdict) | {"jobs": [encode(each) for each in summarize_jobs(run)]}
     write_json_file(file, told)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ import click
 from dyno.cli.options import DURATION, add_option
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
+from dyno.record.decode import encode
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -93,4 +93,4 @@ def format_survey_json(observations: tuple[Observation, ...]) -> str:
     from dyno.record import compute_host_score
 
     told = {"score": compute_host_score(observations), "grade": grade(observations)}
-    return json.dumps(told | {"observations": [asdict(o) for o in observations]}, indent=1)
+    return json.dumps(told | {"observations": [encode(o) for o in observations]}, indent=1)

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ import click
 from dyno.cli.exits import write_json_file
 from dyno.cli.options import DURATION, OutputFile, add_option
 from dyno.errors import UsageError
+from dyno.record.decode import encode
 
 if TYPE_CHECKING:
     from dyno.compare.resolve.draft import RunDraft
@@ -98,7 +98,7 @@ def command(dsn: str, sql: str, against: str | None, json_file: Path | None, **w
         players = [PathPlayer(path, driver.ask, sql, options) for path in paths]
         found = explain_all(players, options)
     if json_file:
-        write_json_file(json_file, asdict(found[0]))
+        write_json_file(json_file, encode(found[0]))
     found += [earlier] if earlier else []
     if len(found) == 1:
         print_explanation(found[0])

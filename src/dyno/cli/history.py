@@ -24,7 +24,7 @@ from dyno.cli.options import STRICT, OutputFile, add_option
 from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
-from dyno.record.former_keys import encode_with_former_keys
+from dyno.record.decode import encode
 
 if TYPE_CHECKING:
     from dyno.record import FlaggedChange, History, HistorySeries
@@ -210,7 +210,7 @@ def command(folders: tuple[str, ...], alpha: float, reindex: bool, **words: Any)
         raise build_no_series_error(found)
     print_history(found)
     if words["json_file"]:
-        text = json.dumps(encode_with_former_keys(found), indent=1, allow_nan=False)
+        text = json.dumps(encode(found, former_keys=True), indent=1, allow_nan=False)
         write_user_file(words["json_file"], f"{text}\n")
     if words["html_file"]:
         write_page(found, words["html_file"])

@@ -112,7 +112,7 @@ def play_and_judge(experiment: Experiment, asked: RunOptions) -> Verdict:
     if experiment.measuring.count_events:
         from dyno.compare.count.run import plan_count_beside
 
-        counted = plan_count_beside(experiment, draft.seed, print_progress)
+        counted = plan_count_beside(experiment, draft.run.seed, print_progress)
     quote_error_rates(draft)
     with draft.clients or nullcontext():
         prepared = prepare(draft, print_progress, asked.budget_s)

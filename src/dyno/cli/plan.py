@@ -88,7 +88,7 @@ def find_planner(word: str, source: str | None) -> tuple[Planner, str]:
             hint = f"dyno plan EXPERIMENT --from {word}"
             raise UsageError("shares are planned by their experiment", cause=cause, hint=hint)
         earlier = learn_from(find_run(source) if source else folder)
-        return Planner(Prepared(run, {}, {}), tell_shares(earlier)), run.command
+        return Planner(Prepared(run=run), tell_shares(earlier)), run.command
 
     prepared = outline_experiment(experiments.read_experiment(Path(word)))
     command = f"dyno run {word}"

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import structs
 
 from dyno.answers import matches_number
 from dyno.cli import options
@@ -67,8 +68,8 @@ def command(engine: str, **words: Any) -> None:
     with draft.clients or nullcontext():
         prepared = prepare(draft, print_progress, known={})
         if words["commands"]:
-            workload = replace(prepared.workloads[0], commands=words["commands"])
-            prepared = replace(prepared, run=replace(prepared.run, workloads=(workload,)))
+            workload = structs.replace(prepared.workloads[0], commands=words["commands"])
+            prepared = replace(prepared, run=structs.replace(prepared.run, workloads=(workload,)))
         for sentence in describe_pilot(prepared.run):
             screen.print_line(sentence)
         print_summary(play_once(prepared, print_second))

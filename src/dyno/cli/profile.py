@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -139,7 +138,7 @@ def _write(
     from dyno.report.html.page import replace_file
     from dyno.report.server_profile import build_profile_page
 
-    write_json(output, asdict(profile))
+    write_json(output, profile)
     page = replace_file(output.with_suffix(".html"), build_profile_page(profile, base))
     print_profile(profile, base)
     screen.print_gap()

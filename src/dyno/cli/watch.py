@@ -30,7 +30,7 @@ from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.servers.watch.reading import Asked, ReadRows, Record, Span
+    from dyno.servers.watch.reading import Asked, ReadRows, Span, WatchRecord
 
 #: So much of a cell is shown.
 CELL = 60
@@ -113,7 +113,7 @@ def command(context: click.Context, /, **words: Any) -> None:
 def _record(dsn: str, into: Path, for_s: float | None, **words: Any) -> None:
     from dyno import driver
     from dyno.servers.watch import servers, store
-    from dyno.servers.watch.reading import Record
+    from dyno.servers.watch.reading import WatchRecord
     from dyno.servers.watch.recorder import Recorder, RecorderOptions
     from dyno.servers.watch.segments import list_segments
 
@@ -138,7 +138,7 @@ def _record(dsn: str, into: Path, for_s: float | None, **words: Any) -> None:
         recorder = Recorder(ask, watched, writer, wanted, screen.print_line, stop)
         if list_segments(into):
             try:
-                recorder.go_on(Record(into.absolute(), driver.ask, reader, _print_note))
+                recorder.go_on(WatchRecord(into.absolute(), driver.ask, reader, _print_note))
             except UsageError as nothing:  # all of it is damaged
                 _print_note(f"{nothing.message}; counters start again from zero")
         screen.print_line(f"recording {watched.version} at {watched.name} into {into}/")
@@ -172,12 +172,12 @@ def _print_note(sentence: str) -> None:
     screen.print_line(f"note: {sentence}", err=True)
 
 
-def _open(folder: Path) -> Record:
+def _open(folder: Path) -> WatchRecord:
     from dyno import driver
     from dyno.servers.watch import reading, store
 
     library = store.open_library(driver.ask, print_progress)
-    return reading.Record(folder.absolute(), driver.ask, library, _print_note)
+    return reading.WatchRecord(folder.absolute(), driver.ask, library, _print_note)
 
 
 @command.command("as-of")
@@ -243,7 +243,7 @@ def top(time: datetime, for_s: float, folder: Path, rows: int) -> None:
             screen.print_line(f"not known yet: asked in every {looked.every}th sample")
 
 
-def _list(record: Record) -> None:
+def _list(record: WatchRecord) -> None:
     from dyno.servers.watch.reading import list_reports, read_title
 
     found = list_reports(record.kind)
@@ -252,7 +252,7 @@ def _list(record: Record) -> None:
     )
 
 
-def _show(record: Record, report: str, span: Span, shown: Mapping[str, Any]) -> None:
+def _show(record: WatchRecord, report: str, span: Span, shown: Mapping[str, Any]) -> None:
     as_json = shown["as_json"]
     most = -1 if as_json else shown["rows"]
     path = record.find_report(report)

@@ -23,7 +23,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -126,7 +126,7 @@ def create_fleet(plan: FleetPlan, files: Mapping[str, Path], runs: Path) -> Path
         target = path / FILES / name
         private_files.make_folder(target.parent, exist_ok=True)
         private_files.write_bytes_whole(target, source.read_bytes())
-    write_json(path / FLEET_RECORD, asdict(plan))
+    write_json(path / FLEET_RECORD, plan)
     return path
 
 

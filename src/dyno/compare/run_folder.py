@@ -13,7 +13,7 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,26 +32,29 @@ from dyno.record import (
 )
 from dyno.record.capacity import CapacityBlock, CapacityPlan
 from dyno.record.count import Count
-from dyno.record.former_keys import encode_with_former_keys
+from dyno.record.decode import encode
 from dyno.record.profile import StackProfile
 
 T = TypeVar("T")
 
 #: The largest file of a run that is read: trials of thousands of streams have some MB.
 LARGEST_BYTES = 256 << 20
-#: How deep a record is nested at most.
-DEPTH_MAX = 60
 
 
 def read_json(kind: type[T], file: Path) -> T:
     """A file of a run as a `kind`; `UsageError` where it is missing, broken, too new or too old."""
     try:
-        data = load_json(_read_text(file))
+        text = _read_bytes(file)
     except FileNotFoundError:
         raise UsageError(f"there is no {file}") from None
     except OSError as error:
         raise HostError(f"cannot read {file}", cause=(error.strerror or "").lower()) from error
-    except NestedTooDeeply as error:
+    found = decode.decode_quickly(kind, text)
+    if found is not None and getattr(found, "schema", SCHEMA) == SCHEMA:
+        return found
+    try:
+        data = decode.load_json(text.decode())
+    except decode.NestedTooDeeply as error:
         raise _build_damage_error(file, error) from None
     except ValueError as error:
         raise _build_damage_error(
@@ -66,26 +69,7 @@ def read_json(kind: type[T], file: Path) -> T:
         raise _build_damage_error(file, error) from error
 
 
-class NestedTooDeeply(ValueError):
-    """JSON that is no record's."""
-
-
-def load_json(text: str) -> Any:
-    """JSON as data; `ValueError` for what is none, or is nested deeper than any record is."""
-    try:
-        data = json.loads(text)
-    except RecursionError:
-        raise NestedTooDeeply("it is nested too deeply") from None
-    level, depth = [data], 0
-    while level:
-        inner = [each for each in level if isinstance(each, dict | list)]
-        level = [it for each in inner for it in (each.values() if isinstance(each, dict) else each)]
-        if (depth := depth + 1) > DEPTH_MAX:
-            raise NestedTooDeeply("it is nested too deeply")
-    return data
-
-
-def _read_text(file: Path) -> str:
+def _read_bytes(file: Path) -> bytes:
     """What a file of a run holds; `UsageError` for what no run has: a pipe, a device, a file so
     large that reading it would take all memory.
     """
@@ -95,7 +79,7 @@ def _read_text(file: Path) -> str:
     if found.st_size > LARGEST_BYTES:
         cause = f"it has {found.st_size:,} bytes, and none of a run has over {LARGEST_BYTES:,}"
         raise UsageError(f"{file} is too large", cause=cause)
-    return file.read_text()
+    return file.read_bytes()
 
 
 def _build_damage_error(file: Path, cause: object) -> UsageError:
@@ -126,11 +110,14 @@ def _build_newer_error(sentence: str) -> UsageError:
     return UsageError(sentence, hint="use the dyno that wrote it, or a newer one")
 
 
-def write_json(file: Path, data: dict[str, Any]) -> Path:
-    """Writes a file of a run, whole or not at all; `HostError` where the disk is full."""
+def write_json(file: Path, data: Any) -> Path:
+    """Write a record, or plain data, as a file of a run, whole or not at all.
+
+    Raise `HostError` if the disk is full.
+    """
     try:
         with private_files.write_new_file(file) as out:
-            json.dump(data, out, separators=(",", ":"))
+            json.dump(encode(data), out, separators=(",", ":"))
     except OSError as error:
         hint = "what was written before is kept; `dyno clean` lists what can be freed"
         if file.name == "verdict.json":
@@ -199,7 +186,7 @@ class RunFolder:
         file = self.path / "trials" / f"{trial.number:04}.json"
         if file.exists():
             raise UsageError(f"{file} already exists", hint="another dyno may be playing this run")
-        write_json(file, asdict(trial))
+        write_json(file, trial)
 
     def read_counts(self) -> tuple[Count, ...]:
         """The counts of instructions that were made with the run, one for each workload."""
@@ -212,7 +199,7 @@ class RunFolder:
         folder = self.path / PROFILES
         if not folder.is_dir():
             private_files.make_folder(folder)
-        write_json(folder / f"{profile.number:04}.json", asdict(profile))
+        write_json(folder / f"{profile.number:04}.json", profile)
 
     def read_profiles(self) -> list[StackProfile]:
         """Those of the run, by number; none where callers were not asked for."""
@@ -227,7 +214,7 @@ class RunFolder:
     def write_verdict(self, verdict: Verdict) -> Path:
         """Writes `verdict.json`, which is derived and may be written again."""
         private_files.tighten(self.path)
-        return write_json(self.path / "verdict.json", encode_with_former_keys(verdict))
+        return write_json(self.path / "verdict.json", encode(verdict, former_keys=True))
 
     def log(self, number: int) -> Path:
         """Where trial `number` writes its log."""
@@ -317,7 +304,7 @@ def create_run(run: Run, runs: Path) -> RunFolder:
     path = make_run_folder(runs, run.created_utc, run.name)
     for inner in ("trials", "logs"):
         private_files.make_folder(path / inner)
-    write_json(path / "run.json", asdict(run))
+    write_json(path / "run.json", run)
     return RunFolder(path)
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
 from typing import Any, get_args
+
+from msgspec.structs import replace
 
 from dyno import numbers
 from dyno.errors import UsageError, build_unknown_error
@@ -26,7 +28,7 @@ ENGINES = ("psync", "libaio", "io_uring")
 MOST = 64
 BLOCK_LEAST, BLOCK_MOST = 512, 16 << 20
 #: What a published figure has.
-PUBLISHED = tuple(each.name for each in fields(PublishedFigure))
+PUBLISHED = PublishedFigure.__struct_fields__
 #: Fields of a job that may be lists.
 MULTIPLE = ("block", "access", "engine", "depth", "users", "sync")
 #: What each field of a job takes, where it is one of some words.
@@ -139,7 +141,7 @@ def check_keys(what: str, data: Mapping[str, Any], known: Sequence[str]) -> None
 
 def _expand_job(data: Mapping[str, Any]) -> Iterator[DiskJob]:
     """A job for each combination of its lists, named by what differs."""
-    known = [*(f.name for f in fields(DiskJob) if f.name != "block_bytes"), "block"]
+    known = [*(name for name in DiskJob.__struct_fields__ if name != "block_bytes"), "block"]
     check_keys("a job", data, known)
     check_texts("a job", data, ("name", "pattern"))
     if not data.get("name") or not data.get("pattern"):

@@ -11,8 +11,10 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from dyno.builds import Say
 from dyno.compare.play.blocks import draw_block_order
@@ -244,7 +246,7 @@ def read_counters(number: str) -> DeviceCounters | None:
 
 def subtract_counters(after: DeviceCounters, before: DeviceCounters) -> DeviceCounters:
     """What happened between two readings."""
-    names = DeviceCounters.__dataclass_fields__
+    names = DeviceCounters.__struct_fields__
     return DeviceCounters(*(getattr(after, name) - getattr(before, name) for name in names))
 
 

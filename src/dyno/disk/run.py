@@ -7,9 +7,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec.structs import replace
 
 import dyno
 from dyno.builds import Say
@@ -238,11 +240,11 @@ def play_disks(run: DiskRun, fio: Fio, folder: Path, say: Say, play: Run = run_j
         progress = DiskProgress(run, time.monotonic() - before_s, play)
         while not is_over(progress.run):
             play_block(progress, fio, progress.run.blocks, say)
-            write_json(folder / DISK_RECORD, asdict(progress.run))
+            write_json(folder / DISK_RECORD, progress.run)
         if not progress.run.is_traced:
             say("where a request's time goes")
             trace_sides(progress, fio)
-            write_json(folder / DISK_RECORD, asdict(progress.run))
+            write_json(folder / DISK_RECORD, progress.run)
     return progress.run
 
 
@@ -302,5 +304,5 @@ def _format_fact(value: object) -> str:
 def make_disk_folder(runs: Path, run: DiskRun) -> Path:
     """A new folder for the run, with the record of no block yet."""
     path = make_run_folder(runs, run.created_utc, f"disk-{run.name}")
-    write_json(path / DISK_RECORD, asdict(run))
+    write_json(path / DISK_RECORD, run)
     return path

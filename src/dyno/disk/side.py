@@ -14,8 +14,10 @@ import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from dyno.disk import loop_device
 from dyno.disk.file_blocks import measure_cached_bytes, read_blocks

@@ -5,9 +5,9 @@ intervals, interim analyses and words of every comparison (METHOD.md, The words)
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from dyno import numbers
 from dyno.disk.audits import judge_run

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, Literal
+
+import msgspec
 
 from dyno import answers
 from dyno.answers import Answer
 from dyno.errors import DynoError, HostError, InternalError, TrialFailed, UsageError
 from dyno.record import PhaseRecord, decode
+from dyno.record.schema import Record
 
 _BLAME: dict[str, type[DynoError]] = {
     "user": UsageError,
@@ -73,8 +75,7 @@ def extract_rows(said: Any, statements: int) -> list[list[list[str | None]]]:
 AskMode = Literal["rows", "counts", "notices", "prepares", "executes", "contents"]
 
 
-@dataclass(frozen=True)
-class ServerNotice:
+class ServerNotice(Record):
     """What a server says beside an answer, inside which functions (empty: in none), and what it
     adds.
     """
@@ -86,8 +87,7 @@ class ServerNotice:
     code: str = ""
 
 
-@dataclass(frozen=True)
-class TimedAnswer:
+class TimedAnswer(Record):
     """The answer to one statement, and the time from sending it to the answer's end.
 
     `found` rows came back, also where they were counted only; `opened_ns` is what opening the
@@ -103,7 +103,7 @@ class TimedAnswer:
     columns: tuple[str, ...] = ()
     opened_ns: int | None = None
     process: int | None = None
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = msgspec.field(default_factory=dict)
     notices: tuple[ServerNotice, ...] = ()
     notices_dropped: int = 0
 
@@ -128,8 +128,7 @@ def extract_answers(said: Any, statements: int) -> list[TimedAnswer]:
     ]
 
 
-@dataclass(frozen=True)
-class WholeAnswer:
+class WholeAnswer(Record):
     """All that one statement was answered with. `digests` are of its rows in their order and in
     any, also where the rows are too many to be told (`answer.cut`); `found` is their number.
     """
@@ -195,23 +194,20 @@ def read_whole_answer(said: Mapping[str, Any]) -> WholeAnswer:
     return WholeAnswer(answer, (first, second), said["found"], said["elapsed_ns"])
 
 
-@dataclass(frozen=True)
-class Settle:
+class Settle(Record):
     """The engine should settle before a phase: nobody is connected. Waits for `go`."""
 
     phase: str
 
 
-@dataclass(frozen=True)
-class Loads:
+class Loads(Record):
     """A phase is about to load its users, where reports were asked for. Waits for `go`."""
 
     phase: str
     users: int
 
 
-@dataclass(frozen=True)
-class Ready:
+class Ready(Record):
     """A phase stands ready, its connections open, and waits for `go`: with the time of its start,
     where it is interleaved.
     """
@@ -221,22 +217,19 @@ class Ready:
     is_interleaved: bool = False
 
 
-@dataclass(frozen=True)
-class Failing:
+class Failing(Record):
     """An error has ended an interleaved phase before its time; it follows what was measured."""
 
     phase: str
 
 
-@dataclass(frozen=True)
-class Answered:
+class Answered(Record):
     """A server gave its last answer of a phase; its connections are still open. Waits for `go`."""
 
     phase: str
 
 
-@dataclass(frozen=True)
-class StreamProgress:
+class StreamProgress(Record):
     """How a stream is going: totals since the phase began, rate and maximum of late."""
 
     name: str
@@ -246,8 +239,7 @@ class StreamProgress:
     latency_ns_max: int
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(Record):
     """How a phase is going, once a second."""
 
     phase: str
@@ -255,8 +247,7 @@ class Progress:
     streams: tuple[StreamProgress, ...]
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(Record):
     """What sysbench calls `stat`, under its names: seconds, and counts of `time_interval`.
 
     `users` are each user's events and the seconds that they took, `histogram` upper bounds in ms
@@ -285,24 +276,21 @@ class Report:
     histogram: tuple[Bucket, ...]
 
 
-@dataclass(frozen=True)
-class UserShare:
+class UserShare(Record):
     """A user's part of a phase."""
 
     events: int
     busy_s: float
 
 
-@dataclass(frozen=True)
-class Bucket:
+class Bucket(Record):
     """How many latencies lie about a value."""
 
     value_ms: float
     count: int
 
 
-@dataclass(frozen=True)
-class End:
+class End(Record):
     """The trial is over, and well; `counters` are the script's own, `written` what its users wrote
     last, `examples` an execution of each text that they sent.
     """
@@ -312,8 +300,7 @@ class End:
     examples: tuple[StatementExample, ...] = ()
 
 
-@dataclass(frozen=True)
-class StatementExample:
+class StatementExample(Record):
     """One execution of a text, its values in it, by the digest of the text (`StatementTally`);
     `prepared` is what was prepared for it (PostgreSQL's parameters `$1`, …), empty where nothing
     was. `executions` are this and further ones.
@@ -325,8 +312,7 @@ class StatementExample:
     executions: tuple[Execution, ...] = ()
 
 
-@dataclass(frozen=True)
-class Execution:
+class Execution(Record):
     """What a user sent, its values in it; `place` is how many of its texts were kept before."""
 
     user: int
@@ -334,24 +320,21 @@ class Execution:
     sql: str
 
 
-@dataclass(frozen=True)
-class WrittenKeys:
+class WrittenKeys(Record):
     """What was written last under sampled keys, by the name that a ledger's entry has for it."""
 
     name: str
     keys: tuple[WrittenKey, ...]
 
 
-@dataclass(frozen=True)
-class WrittenKey:
+class WrittenKey(Record):
     """A key, and digests of the values of which one must be there; none where nobody knows."""
 
     key: int
     digests: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class ClientPhase:
+class ClientPhase(Record):
     """What one of several drivers and its host did in a phase, before its record: as the driver's
     own `ClientPhase` has it, by its clock; None: not known there.
     """
@@ -368,16 +351,14 @@ class ClientPhase:
     host_stolen_ns: int | None = None
 
 
-@dataclass(frozen=True)
-class Pong:
+class Pong(Record):
     """The answer to a ping, and what the driver's clock showed then."""
 
     number: int
     monotonic_ns: int
 
 
-@dataclass(frozen=True)
-class Hello:
+class Hello(Record):
     """The first line: which driver speaks, and which version of the plan."""
 
     version: int

@@ -11,6 +11,7 @@ from dyno.driver.events import WholeAnswer, read_whole_answer
 from dyno.driver.plan import VERSION, Session
 from dyno.driver.questions import ask_question
 from dyno.record import decode
+from dyno.record.schema import Record
 
 #: Statements that may have to be given up when a play is to end.
 ENDING = 20
@@ -31,8 +32,7 @@ class ServerWords:
     spacing_s: float = 0.0
 
 
-@dataclass(frozen=True)
-class LogPlayed:
+class LogPlayed(Record):
     """How many statements and sessions were played; those that waited for a lock and that were
     given up; connections that were lost.
     """

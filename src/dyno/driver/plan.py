@@ -6,10 +6,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from dyno.record import LedgerEntry, Phase
+from dyno.record.decode import encode
+from dyno.record.schema import Record
 
 VERSION = 1
 
@@ -99,11 +103,10 @@ class Plan:
 
     def to_line(self) -> str:
         """The plan as the one line of JSON that the driver reads."""
-        return json.dumps(asdict(self))
+        return json.dumps(encode(self))
 
 
-@dataclass(frozen=True)
-class ScriptOption:
+class ScriptOption(Record):
     """An option of a script; `owner` is `script` or `general`."""
 
     name: str
@@ -113,32 +116,28 @@ class ScriptOption:
     owner: str
 
 
-@dataclass(frozen=True)
-class PlannedStatement:
+class PlannedStatement(Record):
     """A statement without parameters, whose plan is held against other candidates'."""
 
     name: str
     sql: str
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(Record):
     """How often something stands in a file, and on which line first."""
 
     count: int
     line: int
 
 
-@dataclass(frozen=True)
-class OutlinedText:
+class OutlinedText(Record):
     """A statement of a file without its rows, and the line on which it begins."""
 
     line: int
     text: str
 
 
-@dataclass(frozen=True)
-class Outline:
+class Outline(Record):
     """What `dyno-driver outline` says of an SQL file: what its head says wrote it (`program`), how
     many `statements` are played, how many of them bring tables or rows to each database that it
     names (`""`: none), what is `left_out` or altered, how many scheduled `events` it makes, and
@@ -153,8 +152,7 @@ class Outline:
     texts: tuple[OutlinedText, ...]
 
 
-@dataclass(frozen=True)
-class Description:
+class Description(Record):
     """What `dyno-driver describe` says of a script under a plan's options."""
 
     summary: str
@@ -164,4 +162,4 @@ class Description:
     ledger: tuple[LedgerEntry, ...]
     size_bytes: int
     plans: tuple[PlannedStatement, ...] = ()
-    brief: dict[str, str] = field(default_factory=dict)
+    brief: dict[str, str] = msgspec.field(default_factory=dict)

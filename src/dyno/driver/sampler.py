@@ -9,7 +9,6 @@ import json
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from dyno.driver.events import convert_error
@@ -18,6 +17,7 @@ from dyno.driver.questions import build_driver_environment, find_driver
 from dyno.errors import HostError, TrialFailed
 from dyno.record import decode
 from dyno.record.profile import CpuProfile, CpuSlice
+from dyno.record.schema import Record
 
 #: CPU time between two samples: √5 less one, in ms, which follows the rhythm of no slices, and
 #: costs little even where an interrupt is dear (docs/evidence/cpu-samples.md).
@@ -31,8 +31,7 @@ ANSWER_BYTES = 64 << 20
 SamplingScope = Literal["cpus", "threads"]
 
 
-@dataclass(frozen=True)
-class SamplingStarted:
+class SamplingStarted(Record):
     """What is sampled: which event, all CPUs at once or threads by themselves, and whether the time
     inside the kernel is.
     """

@@ -12,9 +12,11 @@ for an engine that varies would be called heavier by chance.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import sqrt
 from statistics import mean, variance
+
+from msgspec.structs import replace
 
 from dyno.judge.call_tree import build_call_tree
 from dyno.record.count import (

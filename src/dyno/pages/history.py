@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from markupsafe import Markup
+from msgspec import structs
 
 from dyno.compare.history.history import build_history
 from dyno.compare.history.store import read_folders
@@ -196,11 +197,11 @@ def cut_series(series: HistorySeries, first: int, last: int) -> HistorySeries:
     borders = [0, *(it.at for it in series.flagged_changes), len(series.points)]
     stretches = zip(pairwise(borders), series.levels, strict=True)
     levels = [level for (begin, end), level in stretches if begin < last and end > first]
-    return replace(
+    return structs.replace(
         series,
         points=series.points[first:last],
         flagged_changes=tuple(
-            replace(it, at=it.at - first, first=it.first - first, last=it.last - first)
+            structs.replace(it, at=it.at - first, first=it.first - first, last=it.last - first)
             for it in inner
         ),
         levels=tuple(levels),

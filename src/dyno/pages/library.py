@@ -8,8 +8,10 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from dyno.compare.run_folder import DISK_RECORD, RunFolder, read_json
 from dyno.compare.run_summary import RunPlace, has_run, list_run_places, summarize_run

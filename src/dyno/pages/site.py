@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec import structs
+
 from dyno import private_files, scratch
 from dyno.compare.pack.archive import (
     PackOptions,
@@ -163,7 +165,7 @@ def _write_pages(
             heat = build_heat_page(run) if run.summary.kind == "comparison" else None
         except Exception as error:  # whatever one record holds, the others are published
             told = describe_damage(error)
-            run = replace(run, summary=replace(run.summary, damage=told))
+            run = replace(run, summary=structs.replace(run.summary, damage=told))
             page, heat = frame.build(build_problem_page(told, "", 1)), None
         files.append(_write(address, page))
         if heat:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from functools import cache as remember
 from hashlib import sha256
 from pathlib import Path
@@ -22,7 +21,7 @@ import dyno
 from dyno import private_files
 from dyno.builds import cache
 from dyno.record import RunSummary
-from dyno.record.decode import decode
+from dyno.record.decode import decode, encode
 
 #: Fewer runs are read as quickly.
 KEPT_LEAST = 100
@@ -73,7 +72,7 @@ def keep(homes: Sequence[Path], known: Mapping[Path, tuple[int, RunSummary]]) ->
     lasting = {p: it for p, it in known.items() if it[1].complete and not it[1].damage}
     if len(lasting) < KEPT_LEAST:
         return
-    runs = [[str(path), at, asdict(told)] for path, (at, told) in lasting.items()]
+    runs = [[str(path), at, encode(told)] for path, (at, told) in lasting.items()]
     text = json.dumps({"sources": compute_sources_sha256(), "runs": runs})
     file = find_kept_file(homes)
     with suppress(OSError):

@@ -12,10 +12,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from dyno.profile.attribution import tidy_name
 from dyno.profile.callgrind import UNKNOWN, CodeFunction

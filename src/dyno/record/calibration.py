@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dyno.record.schema import Finite, Int64, Record
 
 
-@dataclass(frozen=True)
-class Score:
+class Score(Record):
     """What the method made of comparisons with a known truth, of one kind on one engine.
 
     `kind` is `synthetic` (made-up blocks), `A/A` (a build with itself), `A/A at two paths` (with a
@@ -23,16 +22,16 @@ class Score:
     kind: str
     engine: str
     what: str
-    effect_percent: float
-    comparisons: int
-    words: dict[str, int]
-    low_percent: float
-    high_percent: float
-    covered: int = 0
-    coverable: int = 0
-    injected_percent: float | None = None
-    dropped_blocks: int = 0
-    settings: dict[str, str] = field(default_factory=dict)
+    effect_percent: Finite
+    comparisons: Int64
+    words: dict[str, Int64]
+    low_percent: Finite
+    high_percent: Finite
+    covered: Int64 = 0
+    coverable: Int64 = 0
+    injected_percent: Finite | None = None
+    dropped_blocks: Int64 = 0
+    settings: dict[str, str] = {}
 
     @property
     def slower(self) -> int:
@@ -45,8 +44,7 @@ class Score:
         return 100.0 * self.slower / self.comparisons
 
 
-@dataclass(frozen=True)
-class Calibration:
+class Calibration(Record):
     """What calibration had found on this host when a run began (`dyno calibrate`).
 
     `first_utc` and `last_utc` bound the comparisons; `method` is the version of the rule that was
@@ -57,9 +55,9 @@ class Calibration:
 
     host: dict[str, str]
     dyno: str
-    method: int
+    method: Int64
     first_utc: str
     last_utc: str
     scores: tuple[Score, ...]
     stale: tuple[str, ...] = ()
-    passed_over: int = 0
+    passed_over: Int64 = 0

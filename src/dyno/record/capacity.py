@@ -4,32 +4,28 @@ the steps of its restarts (`blocks/NNNN.json`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from dyno.record.clients import ClientLoad
-from dyno.record.decode import require
 from dyno.record.run import Run
-from dyno.record.schema import SCHEMA
+from dyno.record.schema import SCHEMA, Finite, Int64, Record, require
 
 LimitKind = Literal["percentile", "mean", "max", "errors"]
 CapacityWord = Literal["more", "less", "not less", "inconclusive"]
 
 
-@dataclass(frozen=True)
-class LimitTerm:
+class LimitTerm(Record):
     """One limit: of a percentile (50 to 99.99), the mean or the longest of latencies, in ns, or of
     the share of requests that fail. `words` are as `p99<10ms`.
     """
 
     kind: LimitKind
-    limit: float
+    limit: Finite
     words: str
-    percentile: float = 0.0
+    percentile: Finite = 0.0
 
 
-@dataclass(frozen=True)
-class CapacityStep:
+class CapacityStep(Record):
     """What an open loop of so many events a second did for `duration_s`.
 
     `intended` = done + failed + skipped, as in `Tally`. `values` are those of the limit's terms, in
@@ -41,17 +37,17 @@ class CapacityStep:
     `clients` are the hosts that sent it, empty where one driver did.
     """
 
-    rate_per_s: float
-    duration_s: float
-    intended: int
-    done: int
-    failed: int
-    skipped: int
-    values: tuple[float | None, ...]
-    load: float | None
-    goodput_per_s: float
-    overloaded_since_s: int | None = None
-    driver_busy_percent: float | None = None
+    rate_per_s: Finite
+    duration_s: Finite
+    intended: Int64
+    done: Int64
+    failed: Int64
+    skipped: Int64
+    values: tuple[Finite | None, ...]
+    load: Finite | None
+    goodput_per_s: Finite
+    overloaded_since_s: Int64 | None = None
+    driver_busy_percent: Finite | None = None
     clients: tuple[ClientLoad, ...] = ()
 
     def __post_init__(self) -> None:
@@ -66,8 +62,7 @@ class CapacityStep:
         return self.load is not None and self.load <= 1.0 and self.overloaded_since_s is None
 
 
-@dataclass(frozen=True)
-class CapacityRestart:
+class CapacityRestart(Record):
     """One start of a candidate on fresh data, and the steps of its search in the order played.
 
     `closed_per_s` is what its connections did in a closed loop. `exhausted` says that the search
@@ -75,7 +70,7 @@ class CapacityRestart:
     """
 
     candidate: str
-    closed_per_s: float
+    closed_per_s: Finite
     steps: tuple[CapacityStep, ...]
     exhausted: bool = False
 
@@ -84,19 +79,18 @@ class CapacityRestart:
         require(self.closed_per_s >= 0, "closed_per_s", "0 or more")
 
 
-@dataclass(frozen=True)
-class CapacityBlock:
+class CapacityBlock(Record):
     """A restart of each candidate, and the client-only baseline, the same script on no engine: its
     events a second in a closed loop, and open loops at one and a half times the highest rate that
     any restart held, and, where that broke, nearer to it; at about the lowest rate that broke where
     none held.
     """
 
-    block: int
+    block: Int64
     restarts: tuple[CapacityRestart, ...]
-    baseline_closed_per_s: float
+    baseline_closed_per_s: Finite
     baselines: tuple[CapacityStep, ...]
-    schema: int = SCHEMA
+    schema: Int64 = SCHEMA
 
     def __post_init__(self) -> None:
         require(self.baseline_closed_per_s > 0, "baseline_closed_per_s", "above 0")
@@ -112,20 +106,19 @@ class CapacityBlock:
         require(alike, "CapacityBlock.steps.values", "one for each limit")
 
 
-@dataclass(frozen=True)
-class CapacityPlan:
+class CapacityPlan(Record):
     """All that was fixed before the first block. Steps are `step_s` long or longer, after
     `warmup_s`; `together` says that all engines of a block are up at once and take steps in turn.
     """
 
     run: Run
     terms: tuple[LimitTerm, ...]
-    blocks: int
-    step_s: float
-    warmup_s: float
-    margin_percent: float
+    blocks: Int64
+    step_s: Finite
+    warmup_s: Finite
+    margin_percent: Finite
     together: bool
-    schema: int = SCHEMA
+    schema: Int64 = SCHEMA
 
     def __post_init__(self) -> None:
         require(self.terms, "terms", "one or more")
@@ -142,8 +135,7 @@ class CapacityPlan:
         return ", ".join(term.words for term in self.terms)
 
 
-@dataclass(frozen=True)
-class CandidateCapacity:
+class CandidateCapacity(Record):
     """A candidate's highest rate that holds the limit, in events a second: the geometric mean over
     restarts with its 95 % interval, None where none holds it. `restarts` are those of each
     restart, None where even the lowest rate broke the limit. `overloaded` of the `broken` steps
@@ -151,33 +143,31 @@ class CandidateCapacity:
     """
 
     candidate: str
-    restarts: tuple[float | None, ...]
-    rate_per_s: float | None
-    low: float | None
-    high: float | None
-    lowest_tried_per_s: float
-    broken: int = 0
-    overloaded: int = 0
-    overloaded_after_s: int | None = None
+    restarts: tuple[Finite | None, ...]
+    rate_per_s: Finite | None
+    low: Finite | None
+    high: Finite | None
+    lowest_tried_per_s: Finite
+    broken: Int64 = 0
+    overloaded: Int64 = 0
+    overloaded_after_s: Int64 | None = None
 
 
-@dataclass(frozen=True)
-class CapacityComparison:
+class CapacityComparison(Record):
     """A candidate's capacity against the base's: the change in percent with its 95 % interval over
     blocks; `word` weighs it against the margin.
     """
 
     base: str
     candidate: str
-    change_percent: float
-    low_percent: float
-    high_percent: float
-    margin_percent: float
+    change_percent: Finite
+    low_percent: Finite
+    high_percent: Finite
+    margin_percent: Finite
     word: CapacityWord
 
 
-@dataclass(frozen=True)
-class CapacityResult:
+class CapacityResult(Record):
     """The answer. `client` says why the driver and not the server is the limit, empty where it is
     not: then nothing else is an answer. `doubts` are sentences. `hosts` are the client hosts, each
     with its medians over the highest rate that held in each restart.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
 
+from dyno.record.schema import Int64, Record
 from dyno.record.waits import WaitKind
 
 #: `between`: no restart of the candidate has a plan that one of the base's has; `during`: it
@@ -17,8 +17,7 @@ PlanChangeKind = Literal["between", "during", "both", "varies"]
 OF_VALUES = "(values {})"
 
 
-@dataclass(frozen=True)
-class PlanChange:
+class PlanChange(Record):
     """A statement that a candidate executes by another plan than the base.
 
     `base_step` and `step` are the first steps that only one of the two plans has, both shown whole
@@ -34,12 +33,11 @@ class PlanChange:
     step: str
     base_plan: str
     plan: str
-    restarts: int
-    of: int
+    restarts: Int64
+    of: Int64
 
 
-@dataclass(frozen=True)
-class CounterDifference:
+class CounterDifference(Record):
     """What the server counted for an operation of a phase: candidate − base, with its interval.
 
     `base_value` and `candidate_value` are means over the blocks judged, `low` and `high` bound the
@@ -68,8 +66,7 @@ LayerWord = Literal[
 ]
 
 
-@dataclass(frozen=True)
-class FunctionDifference:
+class FunctionDifference(Record):
     """CPU time of an operation in a function's own code, in ns: candidate − base, its interval.
 
     `differs`: the interval excludes 0, and Benjamini and Hochberg agree over all of some size.
@@ -85,8 +82,7 @@ class FunctionDifference:
     differs: bool
 
 
-@dataclass(frozen=True)
-class LayerDifference:
+class LayerDifference(Record):
     """CPU time of an operation in a layer, in ns: candidate − base, with its interval.
 
     The interval is that of the difference as a share of the base's whole, block by block, times the
@@ -105,8 +101,7 @@ class LayerDifference:
     functions: tuple[FunctionDifference, ...] = ()
 
 
-@dataclass(frozen=True)
-class ExplainedShare:
+class ExplainedShare(Record):
     """How much of the difference in time the one in CPU time is, with Fieller's interval."""
 
     percent: float
@@ -114,8 +109,7 @@ class ExplainedShare:
     high_percent: float
 
 
-@dataclass(frozen=True)
-class CpuDifference:
+class CpuDifference(Record):
     """CPU time of an operation of a phase, by layer, over so many sampled `blocks`.
 
     `total` is all of it, `layers` its parts, the largest difference first, of which `tested` hold
@@ -129,11 +123,11 @@ class CpuDifference:
     workload: str
     phase: str
     candidate: str
-    blocks: int
+    blocks: Int64
     margin_percent: float
     total: LayerDifference
     layers: tuple[LayerDifference, ...]
-    tested: int
+    tested: Int64
     unattributed_percent: float
     explained: ExplainedShare | None = None
     is_across_engines: bool = False
@@ -144,16 +138,14 @@ class CpuDifference:
 CauseTable = Literal["plans", "counters", "waits", "layers", "instructions", ""]
 
 
-@dataclass(frozen=True)
-class CauseClause:
+class CauseClause(Record):
     """A part of the sentence, and the table that it rests on (empty: none)."""
 
     text: str
     table: CauseTable
 
 
-@dataclass(frozen=True)
-class InstructionChange:
+class InstructionChange(Record):
     """Instructions per `unit` of a phase, counted under callgrind for one user (`dyno count`): the
     candidate's against the base's, with its interval.
 
@@ -174,12 +166,11 @@ class InstructionChange:
     explained_percent: float | None = None
     explained_low_percent: float | None = None
     explained_high_percent: float | None = None
-    layers: dict[str, float] = field(default_factory=dict)
+    layers: dict[str, float] = {}
     is_timed: bool = True
 
 
-@dataclass(frozen=True)
-class WaitDifference:
+class WaitDifference(Record):
     """What sessions spent waiting, or running, for an operation of a phase: candidate − base in µs,
     with its interval.
 
@@ -208,8 +199,7 @@ class WaitDifference:
     events: dict[str, float] | None = None
 
 
-@dataclass(frozen=True)
-class Cause:
+class Cause(Record):
     """What changed on a candidate, and `sentence` says it: changed plans first, then waits for
     others, CPU time by layer, counters, other waits, the largest first. It never alters a verdict.
 
@@ -222,8 +212,8 @@ class Cause:
     sentence: str
     plan_changes: tuple[PlanChange, ...] = ()
     counters: tuple[CounterDifference, ...] = ()
-    statements: int = 0
-    unexplained: dict[str, int] | None = None
+    statements: Int64 = 0
+    unexplained: dict[str, Int64] | None = None
     cpu: tuple[CpuDifference, ...] = ()
     clauses: tuple[CauseClause, ...] = ()
     instructions: tuple[InstructionChange, ...] = ()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from statistics import median
 
+from dyno.record.schema import Finite, Int64, Record
 
-@dataclass(frozen=True)
-class ClientHost:
+
+class ClientHost(Record):
     """A host that plays a part of the load.
 
     `command` stands before a program's own words to run it there; `ssh` is a destination of the
@@ -23,26 +23,24 @@ class ClientHost:
     ssh: str = ""
     options: tuple[str, ...] = ()
     driver: str = ""
-    cores: int = 0
+    cores: Int64 = 0
     machine: str = ""
     network: str = ""
 
 
-@dataclass(frozen=True)
-class ClockOffset:
+class ClockOffset(Record):
     """How far a host's CLOCK_MONOTONIC is ahead of ours, and by how much that may be wrong.
 
     Of `exchanges` the fastest counts: its answer was read between our two readings, so `error_ns`,
     half of its round trip, bounds the error whichever way took longer (Cristian 1989).
     """
 
-    offset_ns: int
-    error_ns: int
-    exchanges: int
+    offset_ns: Int64
+    error_ns: Int64
+    exchanges: Int64
 
 
-@dataclass(frozen=True)
-class ClientPart:
+class ClientPart(Record):
     """What one host did in a phase that several played; times are of our CLOCK_MONOTONIC.
 
     Its users began between `began_ns` and `last_began_ns`, known as well as the clock is.
@@ -55,19 +53,19 @@ class ClientPart:
     """
 
     host: str
-    users: int
-    threads: int
-    began_ns: int
-    last_began_ns: int
+    users: Int64
+    threads: Int64
+    began_ns: Int64
+    last_began_ns: Int64
     clock: ClockOffset
     clock_after: ClockOffset
-    cpu_ns: int
-    done: dict[str, int] = field(default_factory=dict)
-    failed: dict[str, int] = field(default_factory=dict)
-    busiest_percent: float = 0.0
-    waited_percent: float = 0.0
-    stolen_percent: float | None = None
-    foreign_percent: float | None = None
+    cpu_ns: Int64
+    done: dict[str, Int64] = {}
+    failed: dict[str, Int64] = {}
+    busiest_percent: Finite = 0.0
+    waited_percent: Finite = 0.0
+    stolen_percent: Finite | None = None
+    foreign_percent: Finite | None = None
 
     @property
     def drift_ns(self) -> int:
@@ -75,15 +73,14 @@ class ClientPart:
         return self.clock_after.offset_ns - self.clock.offset_ns
 
 
-@dataclass(frozen=True)
-class ClientLoad:
+class ClientLoad(Record):
     """What one host sent, in events a second that were answered, and how much of the time the
     busiest worker thread of its driver ran: near 100 the host and not the server is the limit.
     """
 
     host: str
-    rate_per_s: float
-    busiest_percent: float
+    rate_per_s: Finite
+    busiest_percent: Finite
 
 
 def summarize_client_loads(loads: Iterable[ClientLoad]) -> tuple[ClientLoad, ...]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dyno.record.schema import Finite, Int64, Record
 
 
-@dataclass(frozen=True)
-class ControlCondition:
+class ControlCondition(Record):
     """What a control did in a trial: the value asked for, what it found `before`, what it `set`.
 
     `refused` says why it could not be held, and is empty where it was; `details` are further facts
@@ -17,15 +16,14 @@ class ControlCondition:
     before: str = ""
     set: str = ""
     refused: str = ""
-    details: dict[str, str] = field(default_factory=dict)
+    details: dict[str, str] = {}
 
 
-@dataclass(frozen=True)
-class PinningCondition:
+class PinningCondition(Record):
     """The driver's cores, and the engine's; empty: not placed, or not by us."""
 
-    driver: tuple[int, ...]
-    engine: tuple[int, ...]
+    driver: tuple[Int64, ...]
+    engine: tuple[Int64, ...]
 
     @property
     def both(self) -> tuple[int, ...]:
@@ -33,8 +31,7 @@ class PinningCondition:
         return tuple(sorted({*self.driver, *self.engine})) if self.driver and self.engine else ()
 
 
-@dataclass(frozen=True)
-class LoadCondition:
+class LoadCondition(Record):
     """The kept load that a trial began with: `number` (from 1) of `of`, its name in the cache, and
     how long loading it had taken.
 
@@ -42,27 +39,25 @@ class LoadCondition:
     they changed; empty and None of loads that were kept before these were noted.
     """
 
-    number: int
-    of: int
+    number: Int64
+    of: Int64
     name: str
-    duration_s: float
+    duration_s: Finite
     texts: str = ""
-    sent: int | None = None
-    rows_changed: int | None = None
+    sent: Int64 | None = None
+    rows_changed: Int64 | None = None
 
 
-@dataclass(frozen=True)
-class StorageCondition:
+class StorageCondition(Record):
     """The file system under the data; `limits` are the lines of `io.max` that bound it."""
 
     file_system: str
-    size_bytes: int
-    free_bytes: int
+    size_bytes: Int64
+    free_bytes: Int64
     limits: str = ""
 
 
-@dataclass(frozen=True)
-class DataCondition:
+class DataCondition(Record):
     """What the engine held at the end: rows and indexes, the most that its own cache takes, what
     the profile claims of the two (`cached`, `io-bound`); None and empty: not known.
 
@@ -72,30 +67,28 @@ class DataCondition:
     transaction commits by itself; None: not known.
     """
 
-    size_bytes: int | None = None
-    cache_bytes: int | None = None
+    size_bytes: Int64 | None = None
+    cache_bytes: Int64 | None = None
     claim: str = ""
     survives: str = ""
-    decided_by: dict[str, str] = field(default_factory=dict)
+    decided_by: dict[str, str] = {}
     autocommits: bool | None = None
-    flushes_per_commit: int = 0
+    flushes_per_commit: Int64 = 0
 
 
-@dataclass(frozen=True)
-class DriverCondition:
+class DriverCondition(Record):
     """How the driver was started: its environment, the command before it, its cores, its seed."""
 
     environment: str
     prefix: str
-    cpus: tuple[int, ...]
-    seed: int
+    cpus: tuple[Int64, ...]
+    seed: Int64
 
 
-@dataclass(frozen=True)
-class Conditions:
+class Conditions(Record):
     """All of a trial's; None: not known, or not there. `controls` are by name."""
 
-    controls: dict[str, ControlCondition] = field(default_factory=dict)
+    controls: dict[str, ControlCondition] = {}
     pinning: PinningCondition | None = None
     driver: DriverCondition | None = None
     load: LoadCondition | None = None

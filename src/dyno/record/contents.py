@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dyno.record.schema import Finite, Int64, Record
 
 #: What may differ in answers of the same rows.
 LESS_GRAVE = ("types", "warnings")
@@ -10,8 +10,7 @@ LESS_GRAVE = ("types", "warnings")
 KINDS_OF_OURS = ("table", "rule")
 
 
-@dataclass(frozen=True)
-class ComparedStatement:
+class ComparedStatement(Record):
     """Executions of one statement, its literals aside: how many were answered alike, otherwise, by
     rows that may differ by right, and how many were not compared.
 
@@ -31,10 +30,10 @@ class ComparedStatement:
 
     text: str
     kind: str
-    same: int = 0
-    differs: int = 0
-    undecidable: int = 0
-    not_compared: int = 0
+    same: Int64 = 0
+    differs: Int64 = 0
+    undecidable: Int64 = 0
+    not_compared: Int64 = 0
     why: str = ""
     example: str = ""
     base: tuple[str, ...] = ()
@@ -42,15 +41,14 @@ class ComparedStatement:
     what: str = ""
     after_writes: bool = False
     name: str = ""
-    failed: int = 0
-    failed_both: int = 0
-    unsteady: int = 0
-    downstream: int = 0
-    sent: int = 0
+    failed: Int64 = 0
+    failed_both: Int64 = 0
+    unsteady: Int64 = 0
+    downstream: Int64 = 0
+    sent: Int64 = 0
 
 
-@dataclass(frozen=True)
-class Contents:
+class Contents(Record):
     """The answers of a candidate beside those of `base`; `seconds` is what asking for them took.
 
     `base` is empty for the first side's own trial, which has nothing to be held against. `is_log`:
@@ -58,6 +56,6 @@ class Contents:
     """
 
     base: str
-    seconds: float
+    seconds: Finite
     statements: tuple[ComparedStatement, ...] = ()
     is_log: bool = False

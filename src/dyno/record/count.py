@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Literal
 
-from dyno.record.decode import require
 from dyno.record.run import Candidate
-from dyno.record.schema import SCHEMA
+from dyno.record.schema import SCHEMA, Finite, Int64, Record, require
 
 CountWord = Literal["heavier", "not heavier", "lighter", "inconclusive"]
 
 
-@dataclass(frozen=True)
-class CountedFunction:
+class CountedFunction(Record):
     """Instructions per operation in one function's own code, the mean over the repetitions.
 
     `object` is the engine's name, or the file name of a library, `layer` the part of the
@@ -25,20 +22,18 @@ class CountedFunction:
     name: str
     object: str
     layer: str
-    instructions: float
+    instructions: Finite
 
 
-@dataclass(frozen=True)
-class CountedCall:
+class CountedCall(Record):
     """Instructions per operation of a function's calls of another, with all that those call."""
 
     caller: str
     callee: str
-    instructions: float
+    instructions: Finite
 
 
-@dataclass(frozen=True)
-class CandidateCount:
+class CandidateCount(Record):
     """One candidate's instructions per operation.
 
     `repeats` has the count of each repetition, a restart of its own, of the thread or process that
@@ -51,15 +46,15 @@ class CandidateCount:
     """
 
     candidate: str
-    repeats: tuple[float, ...]
-    beside: tuple[float, ...]
+    repeats: tuple[Finite, ...]
+    beside: tuple[Finite, ...]
     functions: tuple[CountedFunction, ...]
     varied: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
-    inputs: int = 1
+    inputs: Int64 = 1
     calls: tuple[CountedCall, ...] = ()
-    waiting: tuple[float, ...] = ()
-    layer_repeats: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    waiting: tuple[Finite, ...] = ()
+    layer_repeats: dict[str, tuple[Finite, ...]] = {}
 
     def __post_init__(self) -> None:
         require(self.repeats and min(self.repeats) > 0, "repeats", "above 0, one or more")
@@ -101,8 +96,7 @@ def split_by_input(repeats: Sequence[float], inputs: int) -> list[tuple[float, .
     return [tuple(repeats[at : at + size]) for at in range(0, len(repeats), size)]
 
 
-@dataclass(frozen=True)
-class Count:
+class Count(Record):
     """A count: what was played, and what came of each candidate; the first is the base.
 
     A count is that of `long_operations` less that of `short_operations`, both from the same data
@@ -113,21 +107,21 @@ class Count:
     name: str
     created_utc: str
     command: str
-    seed: int
+    seed: Int64
     workload: str
     phase: str
     unit: str
     options: dict[str, str]
-    short_operations: int
-    long_operations: int
-    margin_percent: float
+    short_operations: Int64
+    long_operations: Int64
+    margin_percent: Finite
     candidates: tuple[Candidate, ...]
     counts: tuple[CandidateCount, ...]
     valgrind: str
-    host: dict[str, str] = field(default_factory=dict)
+    host: dict[str, str] = {}
     dyno: str = ""
-    controls: dict[str, str] = field(default_factory=dict)
-    schema: int = SCHEMA
+    controls: dict[str, str] = {}
+    schema: Int64 = SCHEMA
 
     def __post_init__(self) -> None:
         names = [side.name for side in self.candidates]
@@ -143,8 +137,7 @@ class Count:
         require(len(inputs) == 1, "counts.inputs", "the same of all candidates")
 
 
-@dataclass(frozen=True)
-class FunctionChange:
+class FunctionChange(Record):
     """A function's or a layer's instructions per operation on both sides; of a layer the change's
     95 % interval, where its repetitions are on record.
     """
@@ -152,10 +145,10 @@ class FunctionChange:
     name: str
     object: str
     layer: str
-    before: float
-    after: float
-    low: float | None = None
-    high: float | None = None
+    before: Finite
+    after: Finite
+    low: Finite | None = None
+    high: Finite | None = None
 
     @property
     def change(self) -> float:
@@ -163,14 +156,13 @@ class FunctionChange:
         return self.after - self.before
 
 
-@dataclass(frozen=True)
-class CallChange:
+class CallChange(Record):
     """A function on the way from the outermost caller (`depth` 0), with all that it calls."""
 
-    depth: int
+    depth: Int64
     name: str
-    before: float
-    after: float
+    before: Finite
+    after: Finite
 
     @property
     def change(self) -> float:
@@ -178,8 +170,7 @@ class CallChange:
         return self.after - self.before
 
 
-@dataclass(frozen=True)
-class CountComparison:
+class CountComparison(Record):
     """A candidate against the base: the change of instructions per operation, with its 95 %
     interval over the repetitions (of no width where they agree to the last instruction), or over
     the inputs where there are several.
@@ -190,12 +181,12 @@ class CountComparison:
 
     base: str
     candidate: str
-    base_value: float
-    candidate_value: float
-    change_percent: float
-    low_percent: float
-    high_percent: float
-    margin_percent: float
+    base_value: Finite
+    candidate_value: Finite
+    change_percent: Finite
+    low_percent: Finite
+    high_percent: Finite
+    margin_percent: Finite
     word: CountWord
     changes: tuple[FunctionChange, ...]
     layers: tuple[FunctionChange, ...]

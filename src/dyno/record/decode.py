@@ -1,182 +1,128 @@
-"""Plain data (as JSON gives it) to frozen dataclasses, checked; the way back is `asdict`."""
+"""JSON to records, checked; the way back is `encode`."""
 
 from __future__ import annotations
 
-import dataclasses
-import re
-import types
-from collections.abc import Callable
+import json
 from functools import cache
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, TypeVar, get_args, get_type_hints
 
-from dyno.record.former_keys import FORMER_KEYS
+import msgspec
 
 T = TypeVar("T")
 
+#: No record is nested deeper.
+DEPTH_MAX = 60
 
-#: No counter of any engine goes further.
-INTEGER_MOST = 1 << 64
-#: No measured number goes further, and its fourth power is still a number.
-FLOAT_MOST = 1e60
-
-
-#: Records that are derived, in which an estimate may have no bound.
-DERIVED = ("Verdict", "SeriesAnalysis")
+#: Keys that records had under another name: still read, and what tools read (`verdict.json`,
+#: `--json`) has both for one release (decision 0026). A field that gets another name gets a line.
+#: By the class of a record (or by a field that is a mapping): the key that was, and what it is now.
+FORMER_KEYS: dict[str, dict[str, str]] = {
+    "HistorySeries": {"nominations": "flagged_changes"},
+    "FlaggedChange": {"convict": "confirm"},
+    "Design": {"looks": "analyses", "turns": "interleaving"},
+    "Interleaving": {"window": "slice", "windows": "slices"},
+    "Tally": {"windows": "slices", "straddled": "overrun"},
+    "Verdict": {"looks": "analyses"},
+    "Score": {"dose_percent": "injected_percent"},
+    "CalibrationEntry": {"dose_percent": "injected_percent"},
+    "settings": {"looks": "analyses"},
+    "controls": {"plant": "inject"},
+}
 
 
 class WrongShape(ValueError):
     """Data that does not have the shape of its type; says where."""
 
 
-def require(holds: object, field: str, wanted: str) -> None:
-    """`ValueError` for a record's field that is not as it must be: for types' own checks."""
-    if not holds:
-        raise ValueError(f"{field} must be {wanted}")
-
-
-def require_word(text: str, field: str) -> None:
-    """The same for a name of an engine or the like, which names a file of ours, too."""
-    require(re.fullmatch(r"[\w.-]{0,60}", text), field, "a word of 60 letters at most")
-
-
 class UnknownField(WrongShape):
     """A field that its type does not have: one of a newer Dyno, which adds them with defaults."""
 
 
-def decode(kind: type[T], data: Any) -> T:
-    """`data` as a `kind`; fields with defaults may be missing, unknown ones may not be there.
+class NestedTooDeeply(ValueError):
+    """JSON that is no record's."""
 
-    Raises `WrongShape` with the path of the field that does not fit, `UnknownField` of one too
+
+def decode(kind: type[T], data: Any) -> T:
+    """Return plain data as a `kind`: fields with defaults may be missing, unknown ones may not.
+
+    Raise `WrongShape` with the path of the field that does not fit, `UnknownField` for one too
     many.
     """
-    read: Loader = _make_loader(kind)  # type: ignore[arg-type]
-    made: T = read(data, kind.__name__)
-    return made
+    try:
+        return msgspec.convert(_rename_keys(kind, data), kind)
+    except msgspec.ValidationError as error:
+        shape = UnknownField if "unknown field" in str(error) else WrongShape
+        text, _, place = str(error).partition(" - at `$")
+        where = f"{kind.__name__}{place.rstrip('`')}"
+        raise shape(f"{where}: {text[0].lower()}{text[1:]}") from None
 
 
-Loader = Callable[[Any, str], Any]
+def decode_quickly(kind: type[T], text: bytes) -> T | None:
+    """Return a record from its JSON, ten times as fast as by `load_json` and `decode`; None if it
+    is none, or if these can still read it: keys are former ones, or a number is infinite.
+    """
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return None
+
+
+def load_json(text: str) -> Any:
+    """Return JSON as data; raise `ValueError` if it is none, or nested deeper than any record."""
+    try:
+        data = json.loads(text)
+    except RecursionError:
+        raise NestedTooDeeply("it is nested too deeply") from None
+    level, depth = [data], 0
+    while level:
+        inner = [each for each in level if isinstance(each, dict | list)]
+        level = [it for each in inner for it in (each.values() if isinstance(each, dict) else each)]
+        if (depth := depth + 1) > DEPTH_MAX:
+            raise NestedTooDeeply("it is nested too deeply")
+    return data
+
+
+def encode(record: Any, former_keys: bool = False) -> Any:
+    """Return a record, or a list or mapping of them, as plain data that `decode` reads again; with
+    `former_keys` each renamed key stands there twice, for tools that read what we derive.
+    """
+    if not former_keys:
+        return msgspec.to_builtins(record, str_keys=True, enc_hook=_convert_scalar)
+    if isinstance(record, dict):
+        return {key: encode(value, True) for key, value in record.items()}
+    if isinstance(record, list | tuple):
+        return [encode(each, True) for each in record]
+    if not isinstance(record, msgspec.Struct):
+        return record
+    data = {name: encode(getattr(record, name), True) for name in record.__struct_fields__}
+    former = FORMER_KEYS.get(type(record).__name__, {})
+    return data | {old: data[new] for old, new in former.items()}
+
+
+def _convert_scalar(value: Any) -> Any:
+    """Return a number of numpy's, or text of a type of its own, as what it is."""
+    for kind in (float, int, str):
+        if isinstance(value, kind):
+            return kind(value)
+    raise NotImplementedError(f"a {type(value).__name__} is in a record")
+
+
+def _rename_keys(kind: Any, data: Any, field: str = "") -> Any:
+    """Return `data` with the keys of today, by its class or by the field that holds it."""
+    if not isinstance(data, dict | list):
+        return data
+    if isinstance(kind, UnionType):
+        kind = next(each for each in get_args(kind) if each is not NoneType)
+    inner = get_args(kind)
+    if isinstance(data, list):
+        return [_rename_keys(inner[0] if inner else Any, each) for each in data]
+    former = FORMER_KEYS.get(getattr(kind, "__name__", ""), {}) | FORMER_KEYS.get(field, {})
+    renamed = {str(former.get(key, key)): value for key, value in data.items()}
+    kinds = dict.fromkeys(renamed, inner[1]) if inner else _find_kinds(kind)
+    return {key: _rename_keys(kinds.get(key), value, key) for key, value in renamed.items()}
 
 
 @cache
-def _make_loader(hint: Any) -> Loader:
-    """How to read one type; made once per type, since a run has many trials."""
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return _make_dataclass_loader(hint)
-    origin, inner = get_origin(hint), get_args(hint)
-    if origin in (Union, types.UnionType):
-        return _make_optional_loader(
-            next(_make_loader(each) for each in inner if each is not type(None))
-        )
-    if origin is tuple and inner[-1] is Ellipsis:
-        return _make_sequence_loader(_make_loader(inner[0]))
-    if origin is tuple:
-        return _make_fixed_loader(tuple(map(_make_loader, inner)))
-    if origin is dict:
-        return _make_mapping_loader(_make_loader(inner[1]))
-    if origin is Literal:
-        return _make_literal_loader(inner)
-    return _make_scalar_loader(hint)
-
-
-def _make_dataclass_loader(kind: type) -> Loader:
-    fields = {f.name: f for f in dataclasses.fields(kind) if f.init}
-    hints = get_type_hints(kind)
-    needed = {n for n, f in fields.items() if _is_needed(f)}
-
-    def load_it(data: Any, place: str) -> Any:
-        _expect(data, dict, place)
-        data = _rename_keys(kind.__name__, data)
-        if unknown := data.keys() - fields.keys():
-            raise UnknownField(f"{place}: unknown field {sorted(unknown)[0]}")
-        if missing := needed - data.keys():
-            raise WrongShape(f"{place}: no field {sorted(missing)[0]}")
-        values = {
-            n: _make_loader(hints[n])(_rename_keys(n, v), f"{place}.{n}") for n, v in data.items()
-        }
-        try:
-            return kind(**values)
-        except WrongShape:
-            raise
-        except ValueError as error:
-            raise WrongShape(f"{place}: {error}") from None
-
-    return load_it
-
-
-def _rename_keys(name: str, data: Any) -> Any:
-    """A mapping with the keys that it has today, by its class or the field that holds it."""
-    former = FORMER_KEYS.get(name)
-    if former is None or not isinstance(data, dict):
-        return data
-    return {former.get(key, key): value for key, value in data.items()}
-
-
-def _is_needed(field: dataclasses.Field[Any]) -> bool:
-    missing = dataclasses.MISSING
-    return field.default is missing and field.default_factory is missing
-
-
-def _make_optional_loader(inner: Loader) -> Loader:
-    return lambda data, place: None if data is None else inner(data, place)
-
-
-def _make_sequence_loader(inner: Loader) -> Loader:
-    def load_it(data: Any, place: str) -> Any:
-        _expect(data, list, place)
-        return tuple(inner(each, f"{place}[{i}]") for i, each in enumerate(data))
-
-    return load_it
-
-
-def _make_fixed_loader(inner: tuple[Loader, ...]) -> Loader:
-    def load_it(data: Any, place: str) -> Any:
-        _expect(data, list, place)
-        if len(data) != len(inner):
-            raise WrongShape(f"{place}: {len(inner)} values expected, found {len(data)}")
-        return tuple(
-            load(each, f"{place}[{i}]")
-            for i, (load, each) in enumerate(zip(inner, data, strict=True))
-        )
-
-    return load_it
-
-
-def _make_mapping_loader(inner: Loader) -> Loader:
-    def load_it(data: Any, place: str) -> Any:
-        _expect(data, dict, place)
-        return {key: inner(value, f"{place}.{key}") for key, value in data.items()}
-
-    return load_it
-
-
-def _make_literal_loader(allowed: tuple[Any, ...]) -> Loader:
-    def load_it(data: Any, place: str) -> Any:
-        if data not in allowed:
-            raise WrongShape(f"{place}: {data!r} is none of {allowed}")
-        return data
-
-    return load_it
-
-
-def _make_scalar_loader(kind: Any) -> Loader:
-    def load_it(data: Any, place: str) -> Any:
-        if isinstance(data, int) and abs(data) > INTEGER_MOST:
-            raise WrongShape(f"{place}: a number of {len(str(data))} digits")
-        if kind is float and isinstance(data, int) and not isinstance(data, bool):
-            return float(data)
-        if (
-            isinstance(data, float)
-            and not abs(data) <= FLOAT_MOST
-            and not place.startswith(DERIVED)
-        ):
-            raise WrongShape(f"{place}: {data!r} is no number that was measured")
-        if kind is not Any:
-            _expect(data, kind, place)
-        return data
-
-    return load_it
-
-
-def _expect(data: Any, kind: type, place: str) -> None:
-    if not isinstance(data, kind) or (isinstance(data, bool) and kind is int):
-        raise WrongShape(f"{place}: {kind.__name__} expected, found {type(data).__name__}")
+def _find_kinds(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind) if hasattr(kind, "__struct_fields__") else {}

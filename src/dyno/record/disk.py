@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Literal
 
-from dyno.record.decode import require
 from dyno.record.run import BLOCKS_MOST
-from dyno.record.schema import SCHEMA
+from dyno.record.schema import SCHEMA, Finite, Int64, Record, require
 from dyno.record.verdict import Soundness, VerdictName
 
 #: How data reach the disk: past the page cache, through it, or on the device without file system.
@@ -26,21 +24,20 @@ DiskKind = Literal["directory", "file", "device", "loop"]
 DiskContent = Literal["filled", "unwritten"]
 
 
-@dataclass(frozen=True)
-class DiskJob:
+class DiskJob(Record):
     """One kind of I/O: `pattern` is fio's word (`randread`, `write`), `depth` requests in flight of
     each of `users`. `writes_per_sync` writes come before each wait.
     """
 
     name: str
     pattern: str
-    block_bytes: int = 4096
+    block_bytes: Int64 = 4096
     access: DiskAccess = "direct"
     engine: str = "psync"
-    depth: int = 1
-    users: int = 1
+    depth: Int64 = 1
+    users: Int64 = 1
     sync: DiskSync = ""
-    writes_per_sync: int = 1
+    writes_per_sync: Int64 = 1
 
     @property
     def is_write(self) -> bool:
@@ -58,8 +55,7 @@ class DiskJob:
         return self.depth * self.users
 
 
-@dataclass(frozen=True)
-class DeviceFacts:
+class DeviceFacts(Record):
     """What the kernel says of the device under a file system; `name` is empty without one.
 
     `stack` are the devices from the file system's own to the lowest. `discard_bytes` is the largest
@@ -74,9 +70,9 @@ class DeviceFacts:
     rotational: bool | None = None
     scheduler: str = ""
     write_cache: str = ""
-    discard_bytes: int | None = None
-    requests: int | None = None
-    size_bytes: int | None = None
+    discard_bytes: Int64 | None = None
+    requests: Int64 | None = None
+    size_bytes: Int64 | None = None
     link: str = ""
     link_most: str = ""
     thin: str = ""
@@ -85,17 +81,16 @@ class DeviceFacts:
     limit: str = ""
 
 
-@dataclass(frozen=True)
-class FileBlocks:
+class FileBlocks(Record):
     """How the blocks of a file that is read are there: bytes that were written, that are allocated
     and unwritten, and that are holes; `zero_percent` of a sample of blocks hold zeros only.
     """
 
-    written_bytes: int | None = None
-    unwritten_bytes: int | None = None
-    hole_bytes: int | None = None
-    extents: int | None = None
-    zero_percent: float | None = None
+    written_bytes: Int64 | None = None
+    unwritten_bytes: Int64 | None = None
+    hole_bytes: Int64 | None = None
+    extents: Int64 | None = None
+    zero_percent: Finite | None = None
 
     @property
     def absent_percent(self) -> float | None:
@@ -107,8 +102,7 @@ class FileBlocks:
         return 100.0 * (unwritten + hole) / (written + unwritten + hole)
 
 
-@dataclass(frozen=True)
-class DiskSide:
+class DiskSide(Record):
     """One of those that are compared: a path, and what is played on it, by a name of its own.
 
     `changes` are what its jobs have otherwise (`engine=libaio`), `jobs` the jobs with these, empty
@@ -118,45 +112,42 @@ class DiskSide:
     name: str
     path: str
     kind: DiskKind
-    size_bytes: int
+    size_bytes: Int64
     content: DiskContent = "filled"
     file_system: str = ""
     mount_options: tuple[str, ...] = ()
-    device: DeviceFacts = field(default_factory=DeviceFacts)
-    blocks: FileBlocks = field(default_factory=FileBlocks)
-    changes: dict[str, str] = field(default_factory=dict)
+    device: DeviceFacts = DeviceFacts()
+    blocks: FileBlocks = FileBlocks()
+    changes: dict[str, str] = {}
     jobs: tuple[DiskJob, ...] = ()
     scheduler: str = ""
 
 
-@dataclass(frozen=True)
-class DeviceCounters:
+class DeviceCounters(Record):
     """What the device did meanwhile, everybody's I/O included (`/sys/block/*/stat`): requests,
     bytes, and ms that requests were in it, summed.
     """
 
-    reads: int = 0
-    read_bytes: int = 0
-    read_ms: int = 0
-    writes: int = 0
-    written_bytes: int = 0
-    write_ms: int = 0
-    flushes: int = 0
-    flush_ms: int = 0
+    reads: Int64 = 0
+    read_bytes: Int64 = 0
+    read_ms: Int64 = 0
+    writes: Int64 = 0
+    written_bytes: Int64 = 0
+    write_ms: Int64 = 0
+    flushes: Int64 = 0
+    flush_ms: Int64 = 0
 
 
-@dataclass(frozen=True)
-class DiskLatency:
+class DiskLatency(Record):
     """Of a latency, in ns."""
 
-    mean: float = 0.0
-    p50: float = 0.0
-    p99: float = 0.0
-    worst: float = 0.0
+    mean: Finite = 0.0
+    p50: Finite = 0.0
+    p99: Finite = 0.0
+    worst: Finite = 0.0
 
 
-@dataclass(frozen=True)
-class DiskPlay:
+class DiskPlay(Record):
     """One start of fio: a job on a side, in a slice of a block. `at_s` counts from the run's begin,
     or from where it went on.
 
@@ -168,24 +159,24 @@ class DiskPlay:
     none.
     """
 
-    block: int
+    block: Int64
     side: str
     job: str
-    at_s: float
-    duration_s: float
-    operations: int
-    size_bytes: int
+    at_s: Finite
+    duration_s: Finite
+    operations: Int64
+    size_bytes: Int64
     total: DiskLatency
-    submit: DiskLatency = field(default_factory=DiskLatency)
-    sync: DiskLatency = field(default_factory=DiskLatency)
-    syncs: int = 0
-    fetched_bytes: int | None = None
-    owed_bytes: int | None = None
+    submit: DiskLatency = DiskLatency()
+    sync: DiskLatency = DiskLatency()
+    syncs: Int64 = 0
+    fetched_bytes: Int64 | None = None
+    owed_bytes: Int64 | None = None
     device: DeviceCounters | None = None
-    cached_before: int | None = None
-    cached_after: int | None = None
-    slice: int = 0
-    rates: tuple[float, ...] = ()
+    cached_before: Int64 | None = None
+    cached_after: Int64 | None = None
+    slice: Int64 = 0
+    rates: tuple[Finite, ...] = ()
 
     def __post_init__(self) -> None:
         require(self.operations > 0, "operations", "1 or more")
@@ -197,36 +188,33 @@ class DiskPlay:
         return self.operations / self.duration_s
 
 
-@dataclass(frozen=True)
-class DiskTrace:
+class DiskTrace(Record):
     """A job played once more while the kernel's block events were read: means over `requests`, in
     ns, from queued to dispatched and on to completed, beside fio's own of the same play.
     """
 
     side: str
     job: str
-    requests: int
-    submit_ns: float
-    queue_ns: float
-    device_ns: float
-    total_ns: float
+    requests: Int64
+    submit_ns: Finite
+    queue_ns: Finite
+    device_ns: Finite
+    total_ns: Finite
 
 
-@dataclass(frozen=True)
-class PublishedFigure:
+class PublishedFigure(Record):
     """What somebody published of this matrix, with its source: `factor` is the time of a request
     on the side `candidate` beside that on `base`, of direct requests of one user.
     """
 
     what: str
-    factor: float
+    factor: Finite
     source: str
     base: str
     candidate: str
 
 
-@dataclass(frozen=True)
-class RunCommits:
+class RunCommits(Record):
     """What a candidate of a comparison asked of its disk in a phase, for an operation: fsyncs and
     bytes of log (None: not counted), by the engine's own count; and what it did, in operations a
     second of so many `users`.
@@ -235,14 +223,13 @@ class RunCommits:
     candidate: str
     workload: str
     phase: str
-    users: int
-    rate: float
-    fsyncs: float
-    log_bytes: float | None = None
+    users: Int64
+    rate: Finite
+    fsyncs: Finite
+    log_bytes: Finite | None = None
 
 
-@dataclass(frozen=True)
-class DiskRun:
+class DiskRun(Record):
     """A run of `dyno disk`; the first side is the base. `analyses` are the numbers of blocks at
     which it is judged, `slices` how many plays a side has of a job in a block. `writable` are the
     devices that it writes to. `is_traced` once the blocks are over and jobs were traced, or could
@@ -252,27 +239,27 @@ class DiskRun:
     name: str
     created_utc: str
     command: str
-    seed: int
+    seed: Int64
     matrix: str
     question: str
     jobs: tuple[DiskJob, ...]
     sides: tuple[DiskSide, ...]
     plays: tuple[DiskPlay, ...]
-    analyses: tuple[int, ...]
-    margin_percent: float
-    play_s: float
+    analyses: tuple[Int64, ...]
+    margin_percent: Finite
+    play_s: Finite
     fio: str
-    host: dict[str, str] = field(default_factory=dict)
+    host: dict[str, str] = {}
     notes: tuple[str, ...] = ()
     published: tuple[PublishedFigure, ...] = ()
     commits: tuple[RunCommits, ...] = ()
     traces: tuple[DiskTrace, ...] = ()
     writable: tuple[str, ...] = ()
-    slices: int = 1
+    slices: Int64 = 1
     is_aa: bool = False
     is_traced: bool = False
     dyno: str = ""
-    schema: int = SCHEMA
+    schema: Int64 = SCHEMA
 
     def __post_init__(self) -> None:
         names, jobs = ([each.name for each in them] for them in (self.sides, self.jobs))
@@ -315,8 +302,7 @@ class DiskRun:
         ]
 
 
-@dataclass(frozen=True)
-class DiskComparison:
+class DiskComparison(Record):
     """A side against the base in a job: `slowdown_percent` = time ratio of an operation − 1, with
     the bounds of its interval. `p_value` counts all analyses and comparisons (Holm).
     """
@@ -324,19 +310,18 @@ class DiskComparison:
     job: str
     base: str
     candidate: str
-    base_rate: float
-    candidate_rate: float
-    slowdown_percent: float
-    low_percent: float
-    high_percent: float
-    margin_percent: float
-    blocks: int
-    p_value: float
+    base_rate: Finite
+    candidate_rate: Finite
+    slowdown_percent: Finite
+    low_percent: Finite
+    high_percent: Finite
+    margin_percent: Finite
+    blocks: Int64
+    p_value: Finite
     verdict: VerdictName
 
 
-@dataclass(frozen=True)
-class DiskFinding:
+class DiskFinding(Record):
     """An audit's judgement of some sides in some jobs; empty means all of them."""
 
     audit: str
@@ -350,22 +335,20 @@ class DiskFinding:
         return (not self.sides or side in self.sides) and (not self.jobs or job in self.jobs)
 
 
-@dataclass(frozen=True)
-class DiskErrorRates:
+class DiskErrorRates(Record):
     """What comparisons of a path with itself said: an A/A run in `comparisons` parts, each judged
     as a comparison is. `words` counts those of all jobs; `wrong` are parts in which a job was
     *slower* or *faster*, with the bounds of their share in percent (Clopper and Pearson, 95 %).
     """
 
-    comparisons: int
-    wrong: int
-    low_percent: float
-    high_percent: float
-    words: dict[str, int]
+    comparisons: Int64
+    wrong: Int64
+    low_percent: Finite
+    high_percent: Finite
+    words: dict[str, Int64]
 
 
-@dataclass(frozen=True)
-class DiskVerdict:
+class DiskVerdict(Record):
     """What a run says: `overall` is None for a single path, of which nothing is compared.
     `error_rates` are those of an A/A run that is long enough.
     """

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
 
-from dyno.record.schema import SCHEMA
+from dyno.record.schema import SCHEMA, Finite, Int64, Record
 from dyno.record.waits import SessionState
 
 #: The stages of a statement's path, in this order. `not attributed` is what is left of the bare
@@ -26,73 +25,67 @@ StageName = Literal[
 REST: StageName = "not attributed"
 
 
-@dataclass(frozen=True)
-class StagePart:
+class StagePart(Record):
     """What the server calls a part of a stage, with its time in each round, in µs."""
 
     name: str
-    us: tuple[float, ...]
+    us: tuple[Finite, ...]
 
 
-@dataclass(frozen=True)
-class PathStage:
+class PathStage(Record):
     """A stage's own time in each round, in µs: stages do not overlap. `source` says who told it,
     `facts` what else is known of it (`3 pages read`); no times: this server does not tell it.
     """
 
     name: StageName
-    us: tuple[float, ...]
+    us: tuple[Finite, ...]
     source: str = ""
     parts: tuple[StagePart, ...] = ()
     facts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class PlanNode:
+class PlanNode(Record):
     """A node of the plan that was executed, without its children: its time in each round, in µs,
     for all its loops together. `rows` came out of each loop; `pages` were asked of the cache.
     """
 
-    depth: int
+    depth: Int64
     name: str
-    us: tuple[float, ...] = ()
-    rows: float | None = None
-    loops: float | None = None
-    pages: float | None = None
+    us: tuple[Finite, ...] = ()
+    rows: Finite | None = None
+    loops: Finite | None = None
+    pages: Finite | None = None
     facts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class NodeReading:
+class NodeReading(Record):
     """What one instrumented run told of a node; the numbers are as in `PlanNode`."""
 
-    depth: int
+    depth: Int64
     name: str
-    us: float | None = None
-    rows: float | None = None
-    loops: float | None = None
-    pages: float | None = None
+    us: Finite | None = None
+    rows: Finite | None = None
+    loops: Finite | None = None
+    pages: Finite | None = None
     facts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class InnerStatement:
+class InnerStatement(Record):
     """A statement inside the functions and triggers that were called: how often it ran, its time of
     all runs together with what it called in turn, in µs, and rows that came out of it. `place` is
     the function and line; `nodes` are the plan of its longest run, where the server tells it.
     """
 
     sql: str
-    runs: int
-    us: float
-    rows: float | None = None
+    runs: Int64
+    us: Finite
+    rows: Finite | None = None
     place: str = ""
     nodes: tuple[NodeReading, ...] = ()
     facts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Explanation:
+class Explanation(Record):
     """One statement's path on one server.
 
     `bare_us` are runs without any instrument, as the client sees them, `instrumented_us` those that
@@ -114,45 +107,44 @@ class Explanation:
     created_utc: str
     stages: tuple[PathStage, ...] = ()
     nodes: tuple[PlanNode, ...] = ()
-    bare_us: tuple[float, ...] = ()
-    instrumented_us: tuple[float, ...] = ()
-    clock_us: tuple[float, ...] = ()
-    connect_us: tuple[float, ...] = ()
-    end_us: tuple[float, ...] = ()
+    bare_us: tuple[Finite, ...] = ()
+    instrumented_us: tuple[Finite, ...] = ()
+    clock_us: tuple[Finite, ...] = ()
+    connect_us: tuple[Finite, ...] = ()
+    end_us: tuple[Finite, ...] = ()
     end_source: str = ""
-    sessions: tuple[int, ...] = ()
-    repeats: int = 1
-    first_us: float = 0.0
-    rows: int = 0
-    changed: int = 0
+    sessions: tuple[Int64, ...] = ()
+    repeats: Int64 = 1
+    first_us: Finite = 0.0
+    rows: Int64 = 0
+    changed: Int64 = 0
     shape: str = ""
     inner: tuple[InnerStatement, ...] = ()
     facts: tuple[str, ...] = ()
     waits: tuple[SessionState, ...] = ()
-    wait_samples: int = 0
+    wait_samples: Int64 = 0
     remarks: tuple[str, ...] = ()
     switches: tuple[str, ...] = ()
     unfinished: str = ""
     rolled_back: bool = False
     dyno: str = ""
-    schema: int = SCHEMA
+    schema: Int64 = SCHEMA
 
 
-@dataclass(frozen=True)
-class PathRound:
+class PathRound(Record):
     """What one round told: each way of running the statement once. Times in µs; `stages` without
     the rest, `parts` by stage and the server's own name. `calls` says in which question of the
     round a stage was timed, and the bare run (`bare`): waits are sampled by question.
     """
 
-    bare_us: float
-    stages: dict[StageName, float]
-    instrumented_us: float | None = None
-    clock_us: float | None = None
-    end_us: float | None = None
-    parts: dict[StageName, dict[str, float]] = field(default_factory=dict)
+    bare_us: Finite
+    stages: dict[StageName, Finite]
+    instrumented_us: Finite | None = None
+    clock_us: Finite | None = None
+    end_us: Finite | None = None
+    parts: dict[StageName, dict[str, Finite]] = {}
     nodes: tuple[NodeReading, ...] = ()
-    rows: int = 0
-    changed: int = 0
-    facts: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    calls: dict[str, int] = field(default_factory=dict)
+    rows: Int64 = 0
+    changed: Int64 = 0
+    facts: dict[str, tuple[str, ...]] = {}
+    calls: dict[str, Int64] = {}

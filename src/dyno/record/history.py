@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from dyno.record.schema import SCHEMA
+from dyno.record.schema import SCHEMA, Int64, Record
 from dyno.record.trial import Metric
 from dyno.record.verdict import Doubt, VerdictName
 
 
-@dataclass(frozen=True)
-class HistoryPoint:
+class HistoryPoint(Record):
     """A build in a run: `run` is its folder's name, `candidate` is as the user wrote it.
 
     `value` is the geometric mean of the metric over the run's `restarts`, in the metric's unit;
@@ -26,7 +23,7 @@ class HistoryPoint:
     candidate: str
     version: str
     build: dict[str, str]
-    restarts: int
+    restarts: Int64
     value: float
     low: float | None
     high: float | None
@@ -35,8 +32,7 @@ class HistoryPoint:
     path: str = ""
 
 
-@dataclass(frozen=True)
-class FreshComparison:
+class FreshComparison(Record):
     """The fresh paired comparison of a flagged change's two levels: its run's folder and its
     verdict.
 
@@ -53,8 +49,7 @@ class FreshComparison:
     path: str = ""
 
 
-@dataclass(frozen=True)
-class FlaggedChange:
+class FlaggedChange(Record):
     """A level that seems to change before the point `at` of its series (counted from 0); in 99 % of
     steps the true place is one from `first` to `last`.
 
@@ -70,9 +65,9 @@ class FlaggedChange:
     changed at the same place: then nobody can tell whether that brought the step or the build.
     """
 
-    at: int
-    first: int
-    last: int
+    at: Int64
+    first: Int64
+    last: Int64
     slowdown_percent: float
     low_percent: float
     high_percent: float
@@ -86,8 +81,7 @@ class FlaggedChange:
     unlike_hosts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class HistorySeries:
+class HistorySeries(Record):
     """Comparable points of one metric, in the order of their builds.
 
     `alike` names what all points share beside engine and metric (options, settings, controls, host,
@@ -108,7 +102,7 @@ class HistorySeries:
     levels: tuple[float, ...]
     flagged_changes: tuple[FlaggedChange, ...] = ()
     cut: tuple[str, ...] = ()
-    relative_to: dict[str, str] = field(default_factory=dict)
+    relative_to: dict[str, str] = {}
     gate_alpha: float = 1.0
     is_exact: bool = False
 
@@ -117,28 +111,25 @@ class HistorySeries:
         return flagged.trial is not None or flagged.p_value <= self.gate_alpha
 
 
-@dataclass(frozen=True)
-class LeftOutRun:
+class LeftOutRun(Record):
     """What of a run (its folder's name) is in no series, and why."""
 
     run: str
     why: str
 
 
-@dataclass(frozen=True)
-class AlarmSides:
+class AlarmSides(Record):
     """Flagged changes of times that no fresh comparison confirmed, by event: changes of several
     series at one time are one. `p_value` is the sign test's: how often a fair coin is as skewed.
     """
 
-    slowdowns: int
-    speedups: int
+    slowdowns: Int64
+    speedups: Int64
     p_value: float
     is_one_sided: bool
 
 
-@dataclass(frozen=True)
-class History:
+class History(Record):
     """`dyno history --json`: what many runs tell of changes over time.
 
     Of tested series in which nothing changed, at most the share `alpha` has a flagged change, as
@@ -147,11 +138,11 @@ class History:
     """
 
     alpha: float
-    points_least: int
+    points_least: Int64
     series: tuple[HistorySeries, ...]
     left_out: tuple[LeftOutRun, ...] = ()
     sides: AlarmSides | None = None
-    schema: int = SCHEMA
+    schema: Int64 = SCHEMA
 
     @property
     def tested(self) -> list[HistorySeries]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dyno.record.schema import Finite, Int64, Record
 
 #: A server is saturated that leaves so much of its cores idle at most.
 IDLE_PERCENT = 5.0
@@ -16,8 +16,7 @@ SWEPT = (1, 8, 32)
 FOREIGN_PERCENT = 10.0
 
 
-@dataclass(frozen=True)
-class TriedLoad:
+class TriedLoad(Record):
     """A number of connections, what part of its cores the base's server left idle under it, what
     part of all cores others took meanwhile, how long an event took, how many rows were changed, and
     what percentage of one core the server took afterwards, when nobody asked it; how many events a
@@ -25,15 +24,15 @@ class TriedLoad:
     host waited for a disk (None: the kernel does not say, PSI).
     """
 
-    connections: int
-    idle_percent: float
-    foreign_percent: float = 0.0
-    latency_ns_p99: int = 0
-    rows_changed: int = 0
-    resting_percent: float = 0.0
-    rate_per_s: float = 0.0
-    written_bytes_per_event: float = 0.0
-    disk_wait_percent: float | None = None
+    connections: Int64
+    idle_percent: Finite
+    foreign_percent: Finite = 0.0
+    latency_ns_p99: Int64 = 0
+    rows_changed: Int64 = 0
+    resting_percent: Finite = 0.0
+    rate_per_s: Finite = 0.0
+    written_bytes_per_event: Finite = 0.0
+    disk_wait_percent: Finite | None = None
 
     @property
     def is_relied_on(self) -> bool:
@@ -48,8 +47,7 @@ class TriedLoad:
         return writes and waits and self.idle_percent >= WAITING_IDLE_PERCENT
 
 
-@dataclass(frozen=True)
-class Saturation:
+class Saturation(Record):
     """How many connections a workload is played with, chosen on the candidate `base`.
 
     `connections` is 0 where none were chosen, and `why` says why: the script's own stand then.
@@ -59,10 +57,10 @@ class Saturation:
 
     workload: str
     base: str
-    connections: int
+    connections: Int64
     tried: tuple[TriedLoad, ...] = ()
     why: str = ""
-    swept: tuple[int, ...] = ()
+    swept: tuple[Int64, ...] = ()
 
     @property
     def chosen(self) -> TriedLoad:
@@ -87,8 +85,7 @@ class Saturation:
         return None if decisive.is_relied_on else decisive
 
 
-@dataclass(frozen=True)
-class Pilot:
+class Pilot(Record):
     """What was tried and chosen.
 
     `pinning` is the control's value that was chosen, empty where a user chose it; `empty_ns` the
@@ -101,8 +98,8 @@ class Pilot:
     """
 
     pinning: str = ""
-    empty_ns: dict[str, int] = field(default_factory=dict)
+    empty_ns: dict[str, Int64] = {}
     saturation: tuple[Saturation, ...] = ()
-    latency_ns_p99: dict[str, int] = field(default_factory=dict)
-    resting_apart_percent: dict[str, float] = field(default_factory=dict)
-    untried: dict[str, str] = field(default_factory=dict)
+    latency_ns_p99: dict[str, Int64] = {}
+    resting_apart_percent: dict[str, Finite] = {}
+    untried: dict[str, str] = {}

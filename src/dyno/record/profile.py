@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from dyno.record.decode import require
-from dyno.record.schema import SCHEMA
+from dyno.record.schema import SCHEMA, Int64, Record, require
 
 #: The name under which a phase's record says why it has no profile (`PhaseRecord.unread`).
 PROFILE = "profile"
 
 
-@dataclass(frozen=True)
-class ProfiledFunction:
+class ProfiledFunction(Record):
     """A function, or a place in a file that has no symbol there (`name` is empty).
 
     `module` is the program or library, `[kernel]`, `[vdso]`, or empty for code made at run time;
@@ -24,22 +20,20 @@ class ProfiledFunction:
 
     name: str
     module: str
-    offset: int
+    offset: Int64
     source: str
-    samples: int
+    samples: Int64
     layer: str = ""
 
 
-@dataclass(frozen=True)
-class ProfiledStack:
+class ProfiledStack(Record):
     """Callers that were met together, outermost first, by their place in `functions`."""
 
-    frames: tuple[int, ...]
-    samples: int
+    frames: tuple[Int64, ...]
+    samples: Int64
 
 
-@dataclass(frozen=True)
-class CpuProfile:
+class CpuProfile(Record):
     """All samples of a process and its children; each stands for `period_ns` of CPU time.
 
     `lost` records were dropped by the kernel. `stacks` is empty where callers were not asked for.
@@ -47,9 +41,9 @@ class CpuProfile:
     `kernel` says whether the time inside the kernel was seen, too.
     """
 
-    samples: int
-    lost: int
-    period_ns: int
+    samples: Int64
+    lost: Int64
+    period_ns: Int64
     functions: tuple[ProfiledFunction, ...]
     stacks: tuple[ProfiledStack, ...] = ()
     event: str = "cpu-clock"
@@ -68,34 +62,31 @@ class CpuProfile:
         return self.samples * self.period_ns
 
 
-@dataclass(frozen=True)
-class CpuSlice:
+class CpuSlice(Record):
     """A stretch of sampled time: how long, and [place in the profile's functions, samples]."""
 
-    elapsed_ns: int
-    functions: tuple[tuple[int, ...], ...]
+    elapsed_ns: Int64
+    functions: tuple[tuple[Int64, ...], ...]
 
     def __post_init__(self) -> None:
         require(self.elapsed_ns > 0, "elapsed_ns", "above 0")
         require(all(len(each) == 2 for each in self.functions), "functions", "pairs of numbers")
 
 
-@dataclass(frozen=True)
-class StackProfile:
+class StackProfile(Record):
     """Where the CPU time of a candidate went with callers, by phase, in a trial that was played for
     them beside the blocks. `number` names its file; `host` is that of a gathered run's share.
     """
 
-    number: int
+    number: Int64
     workload: str
     candidate: str
     phases: dict[str, CpuProfile]
     host: str = ""
-    schema: int = SCHEMA
+    schema: Int64 = SCHEMA
 
 
-@dataclass(frozen=True)
-class CpuSampling:
+class CpuSampling(Record):
     """How the engines' CPU time is sampled beside the phases, as tried before the first trial.
 
     `missing` says why it is not; empty: it is. `event`, `scope` and `kernel` are as in
@@ -107,6 +98,6 @@ class CpuSampling:
     event: str = ""
     scope: str = ""
     kernel: bool = True
-    period_ns: int = 0
-    layers: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    period_ns: Int64 = 0
+    layers: dict[str, tuple[str, ...]] = {}
     stacks: bool = False

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec.structs import replace
 
 from dyno.record.cause import PlanChange
 from dyno.record.contents import ComparedStatement
 from dyno.record.integrity import IntegrityCheck
+from dyno.record.schema import Finite, Int64, Record
 
 #: The gravest first; a class has the first that holds of it.
 ClassWord = Literal[
@@ -28,8 +30,7 @@ GRAVE: tuple[ClassWord, ...] = ("fails", "answers otherwise", "types or warnings
 TimeWord = Literal["slower", "not slower", "faster", "not shown"]
 
 
-@dataclass(frozen=True)
-class ClassTime:
+class ClassTime(Record):
     """What a class takes: means of an execution over the timed blocks, in ns, the change in percent
     with its interval, and `cost_ns`, calls × difference of means.
 
@@ -48,8 +49,7 @@ class ClassTime:
     why: str = ""
 
 
-@dataclass(frozen=True)
-class ClassVerdict:
+class ClassVerdict(Record):
     """A statement class with its gravest word, and why; `time` is None where it was not measured
     by itself, `plan` where no plan is known to have changed.
     """
@@ -86,8 +86,7 @@ class ClassVerdict:
 OptionWord = Literal["fails", "warned of", "refused by OLD", "refused by both", "accepted", "taken"]
 
 
-@dataclass(frozen=True)
-class OptionVerdict:
+class OptionVerdict(Record):
     """A setting of the user's own file (`--config`), and what OLD and NEW say of it: a refusal or a
     warning in their own words, empty where they take it in silence. `held` says what it belongs to
     where it is not applied on this host.
@@ -108,13 +107,12 @@ class OptionVerdict:
         return replace(self, value=stars, old=old, new=new)
 
 
-@dataclass(frozen=True)
-class FolderUpgrade:
+class FolderUpgrade(Record):
     """OLD's data folder, upgraded by NEW's own means: how long that took, their words, and what the
     tables were asked then. `failed`: NEW cannot begin with it.
     """
 
-    duration_s: float
+    duration_s: Finite
     words: str
     checks: tuple[IntegrityCheck, ...] = ()
     failed: bool = False
@@ -125,8 +123,7 @@ class FolderUpgrade:
         return tuple(it for it in self.checks if it.faults)
 
 
-@dataclass(frozen=True)
-class Rehearsal:
+class Rehearsal(Record):
     """All classes, the gravest first, and the rows that tables hold in the end.
 
     `base` and `own` are what OLD and NEW are called. `others` is the time of all classes together
@@ -138,12 +135,12 @@ class Rehearsal:
     base: str
     own: str
     sentence: str
-    exit_code: int
+    exit_code: Int64
     classes: tuple[ClassVerdict, ...] = ()
     tables: tuple[ClassVerdict, ...] = ()
     others: ClassTime | None = None
-    blocks: int = 0
-    plans: int = 0
+    blocks: Int64 = 0
+    plans: Int64 = 0
     failure: str = ""
     options: tuple[OptionVerdict, ...] = ()
     upgrade: FolderUpgrade | None = None

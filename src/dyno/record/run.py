@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal
+
+from msgspec.structs import replace
 
 from dyno.record.calibration import Calibration
 from dyno.record.clients import ClientHost
-from dyno.record.decode import require, require_word
 from dyno.record.integrity import Check
 from dyno.record.pilot import Pilot
 from dyno.record.profile import CpuSampling
 from dyno.record.rehearsal import OptionVerdict
-from dyno.record.schema import SCHEMA
+from dyno.record.schema import SCHEMA, Finite, Int64, Record, require, require_word
 from dyno.record.share import DealtShare
 from dyno.record.workload import WorkloadPlan
 
@@ -26,8 +26,7 @@ REPLAYS = 1.5
 Mark = Literal["good", "fair", "poor", "unknown"]
 
 
-@dataclass(frozen=True)
-class Observation:
+class Observation(Record):
     """What a survey saw of one thing of the host, and what that means for a measurement.
 
     `why` is one clause, `hint` what to do where the mark is not good (a command, or the control
@@ -39,7 +38,7 @@ class Observation:
     mark: Mark
     why: str
     hint: str = ""
-    points: int = 0
+    points: Int64 = 0
 
 
 def compute_host_score(survey: Sequence[Observation]) -> int:
@@ -47,8 +46,7 @@ def compute_host_score(survey: Sequence[Observation]) -> int:
     return max(0, 100 - sum(observation.points for observation in survey))
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(Record):
     """One side of a comparison: a name, the spec that the user wrote, and what it resolved to.
 
     `build` holds the build's facts (version, source, flags, checksum of the program, compiler);
@@ -63,8 +61,8 @@ class Candidate:
     build: dict[str, str]
     settings: dict[str, str]
     controls: dict[str, str]
-    levels: dict[str, str] = field(default_factory=dict)
-    options: dict[str, str] = field(default_factory=dict)
+    levels: dict[str, str] = {}
+    options: dict[str, str] = {}
 
     def __post_init__(self) -> None:
         require_word(self.engine, "engine")
@@ -80,8 +78,7 @@ Crossing = Literal["factorial", "one at a time"]
 Gate = Literal["each", "mean"]
 
 
-@dataclass(frozen=True)
-class Factor:
+class Factor(Record):
     """Something varied on purpose; its first level is the base's. Of the factor `candidate` the
     levels are the candidates' names.
     """
@@ -98,14 +95,13 @@ FROZEN_S = 0.01
 WOKEN_S = 0.003
 
 
-@dataclass(frozen=True)
-class Slice:
+class Slice(Record):
     """A stretch of `length_s` in which one of those that are interleaved begins events, and the
     `drain_s` after it, in which what is under way ends.
     """
 
-    length_s: float
-    drain_s: float
+    length_s: Finite
+    drain_s: Finite
 
     def __post_init__(self) -> None:
         require(0 < self.length_s < math.inf, "length_s", "above 0")
@@ -119,8 +115,7 @@ class Slice:
         return self.length_s / 10 if self.length_s < FROZEN_S else max(self.length_s / 10, WOKEN_S)
 
 
-@dataclass(frozen=True)
-class Interleaving:
+class Interleaving(Record):
     """How the trials of a block are interleaved, where they do: in `slices` by workload, and
     `slice` for all others.
 
@@ -130,9 +125,9 @@ class Interleaving:
     """
 
     slice: Slice
-    epoch_s: float
+    epoch_s: Finite
     frozen: bool
-    slices: dict[str, Slice] = field(default_factory=dict)
+    slices: dict[str, Slice] = {}
     running: tuple[str, ...] = ()
 
     def is_freezing(self, workload: str) -> bool:
@@ -144,8 +139,7 @@ class Interleaving:
         return self.slices.get(workload, self.slice)
 
 
-@dataclass(frozen=True)
-class Design:
+class Design(Record):
     """How an experiment is played and judged, all of it fixed before the first trial.
 
     `analyses` are the numbers of valid blocks at which the data are looked at (the last is MAX);
@@ -169,19 +163,19 @@ class Design:
     """
 
     base: str
-    analyses: tuple[int, ...]
-    margin_percent: float
-    alpha: float
+    analyses: tuple[Int64, ...]
+    margin_percent: Finite
+    alpha: Finite
     quick: bool
-    limits: dict[str, float]
+    limits: dict[str, Finite]
     controls: dict[str, str]
-    loads: int | None = None
+    loads: Int64 | None = None
     crossing: Crossing | None = None
     aa: bool = False
     gate: Gate = "each"
     interleaving: Interleaving | None = None
-    precision_percent: float | None = None
-    accepted: dict[str, str] = field(default_factory=dict)
+    precision_percent: Finite | None = None
+    accepted: dict[str, str] = {}
     check: Check = "quick"
     rehearses: bool = False
     untimed: bool = False
@@ -205,8 +199,7 @@ class Design:
         return math.ceil(REPLAYS * self.analyses[-1])
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Record):
     """`run.json`: the experiment as resolved, the host and the versions it was played with.
 
     `survey` is what was not good about the host when the run began, the worst first; None in the
@@ -224,7 +217,7 @@ class Run:
     created_utc: str
     question: str
     command: str
-    seed: int
+    seed: Int64
     candidates: tuple[Candidate, ...]
     workloads: tuple[WorkloadPlan, ...]
     design: Design
@@ -241,7 +234,7 @@ class Run:
     share: DealtShare | None = None
     gathered: GatheredRun | None = None
     client_hosts: tuple[ClientHost, ...] = ()
-    schema: int = SCHEMA
+    schema: Int64 = SCHEMA
 
     def __post_init__(self) -> None:
         names = [side.name for side in self.candidates]
@@ -292,8 +285,7 @@ class Run:
         return find_echo_stand(side, self.candidates, self.design.controls)
 
 
-@dataclass(frozen=True)
-class GatheredRun:
+class GatheredRun(Record):
     """What a run was put together of.
 
     `shares` are the runs of the shares, by index, each with the facts, pilot, slices, noise limits
@@ -304,9 +296,9 @@ class GatheredRun:
     """
 
     shares: tuple[Run, ...]
-    missing: tuple[int, ...] = ()
-    incomplete: tuple[int, ...] = ()
-    torn: int = 0
+    missing: tuple[Int64, ...] = ()
+    incomplete: tuple[Int64, ...] = ()
+    torn: Int64 = 0
 
 
 def list_share_runs(run: Run) -> tuple[Run, ...]:

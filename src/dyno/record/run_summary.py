@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, get_args
+
+from dyno.record.schema import Record
 
 #: What a folder holds: a comparison, or what `dyno count`, `capacity`, `disk` or `profile` left.
 RunKind = Literal["comparison", "count", "capacity", "disk", "profile"]
 RUN_KINDS: tuple[RunKind, ...] = get_args(RunKind)
 
 
-@dataclass(frozen=True)
-class RunSummary:
+class RunSummary(Record):
     """A run in a line: `name` is its folder's (of a profile its file's), `path` where it lies.
 
     `overall` is the word of its verdict in the words of its kind (`slower`, `heavier`, `less`),

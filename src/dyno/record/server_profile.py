@@ -6,12 +6,10 @@ The samples are told apart by slices of some seconds: those are what an interval
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
-from dyno.record.decode import require, require_word
 from dyno.record.profile import CpuProfile, CpuSlice
-from dyno.record.schema import SCHEMA
+from dyno.record.schema import SCHEMA, Finite, Int64, Record, require, require_word
 from dyno.record.waits import SessionState
 
 #: Where the statements' times come from: the server's own counts, or how often its sessions were
@@ -19,15 +17,14 @@ from dyno.record.waits import SessionState
 StatementSource = Literal["pg_stat_statements", "performance_schema", "sampled sessions", ""]
 
 
-@dataclass(frozen=True)
-class CpuTimes:
+class CpuTimes(Record):
     """Where the CPU time of the server's processes went. `charged_ns` is what the kernel charged
     them meanwhile; None where a process ended, or cannot be read.
     """
 
     profile: CpuProfile
     slices: tuple[CpuSlice, ...]
-    charged_ns: int | None = None
+    charged_ns: Int64 | None = None
 
     def __post_init__(self) -> None:
         most = len(self.profile.functions)
@@ -43,12 +40,11 @@ class CpuTimes:
         return float(profile.period_ns)
 
 
-@dataclass(frozen=True)
-class WaitSlice:
+class WaitSlice(Record):
     """What sessions were met at in a stretch of time, in `samples` looks at all of them."""
 
-    elapsed_ns: int
-    samples: int
+    elapsed_ns: Int64
+    samples: Int64
     states: tuple[SessionState, ...]
 
     def __post_init__(self) -> None:
@@ -57,8 +53,7 @@ class WaitSlice:
         require(self.samples >= least, "samples", "above 0 where sessions were met")
 
 
-@dataclass(frozen=True)
-class StatementTime:
+class StatementTime(Record):
     """A statement without its values, and what all its executions took.
 
     `key` is the server's own name of it, the same in each profile of that server. `slices_ns` are
@@ -69,17 +64,16 @@ class StatementTime:
     key: str
     database: str
     text: str
-    time_ns: int
-    slices_ns: tuple[int, ...]
-    calls: int | None = None
-    rows: int | None = None
-    slices_calls: tuple[int, ...] = ()
+    time_ns: Int64
+    slices_ns: tuple[Int64, ...]
+    calls: Int64 | None = None
+    rows: Int64 | None = None
+    slices_calls: tuple[Int64, ...] = ()
     plan: str = ""
     unplanned: str = ""
 
 
-@dataclass(frozen=True)
-class ServerProfile:
+class ServerProfile(Record):
     """All that was seen. `name` is the server's address without its password, or its process;
     `engine` names the table of layers, `pids` the processes whose children were sampled, too.
 
@@ -91,20 +85,20 @@ class ServerProfile:
     engine: str
     version: str
     began_utc: str
-    asked_s: float
-    elapsed_s: float
-    slice_s: float
-    cores: int
-    cost_percent: float
-    pids: tuple[int, ...] = ()
+    asked_s: Finite
+    elapsed_s: Finite
+    slice_s: Finite
+    cores: Int64
+    cost_percent: Finite
+    pids: tuple[Int64, ...] = ()
     cpu: CpuTimes | None = None
     waits: tuple[WaitSlice, ...] = ()
     statements: tuple[StatementTime, ...] = ()
     statement_source: StatementSource = ""
-    statement_slices_ns: tuple[int, ...] = ()
+    statement_slices_ns: tuple[Int64, ...] = ()
     ended: str = ""
     missing: tuple[str, ...] = ()
-    schema: int = SCHEMA
+    schema: Int64 = SCHEMA
 
     def __post_init__(self) -> None:
         require_word(self.engine, "engine")

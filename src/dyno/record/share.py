@@ -5,25 +5,24 @@ Shares need no coordinator: each knows from the experiment and their number whic
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from dyno.record.schema import Int64, Record
 
 #: How an experiment is dealt: whole cells, or the blocks of every cell over all shares.
 Split = Literal["cells", "blocks"]
 
 
-@dataclass(frozen=True)
-class DealtBlocks:
+class DealtBlocks(Record):
     """Blocks of a cell that a share plays: `due` valid ones, with `numbers` in this order. Those
     beyond the first `due` stand in for what is dropped.
     """
 
-    due: int
-    numbers: tuple[int, ...]
+    due: Int64
+    numbers: tuple[Int64, ...]
 
 
-@dataclass(frozen=True)
-class DealtShare:
+class DealtShare(Record):
     """The `index`th (from 1) `of` so many shares.
 
     `experiment_sha256` is the digest of the experiment as data, `suite_sha256` that of all that
@@ -32,8 +31,8 @@ class DealtShare:
     workload's name), `dealt` how many blocks of each cell every share is due, in their order.
     """
 
-    index: int
-    of: int
+    index: Int64
+    of: Int64
     split: Split
     experiment_sha256: str
     suite_sha256: str
@@ -41,7 +40,7 @@ class DealtShare:
     boot: str
     label: str
     blocks: dict[str, DealtBlocks]
-    dealt: dict[str, tuple[int, ...]]
+    dealt: dict[str, tuple[Int64, ...]]
 
     def find_next_block(self, workload: str, block: int) -> int | None:
         """The number of the block of `workload` that follows `block` (below 0: the first); None

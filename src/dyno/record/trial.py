@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
 
 from dyno.record.clients import ClientLoad, ClientPart
@@ -11,14 +10,13 @@ from dyno.record.contents import Contents
 from dyno.record.integrity import IntegrityCheck
 from dyno.record.profile import CpuProfile
 from dyno.record.rehearsal import FolderUpgrade
-from dyno.record.schema import SCHEMA
+from dyno.record.schema import SCHEMA, Finite, Int64, Record
 from dyno.record.waits import WaitProfile
 
 Better = Literal["lower", "higher"]
 
 
-@dataclass(frozen=True, order=True)
-class Metric:
+class Metric(Record, order=True):
     """A number's identity. A number without one cannot be stored.
 
     `transaction` names the stream, or `stream/type` where a script names transaction types, or
@@ -33,24 +31,22 @@ class Metric:
     better: Better
 
 
-@dataclass(frozen=True)
-class Latency:
+class Latency(Record):
     """A distribution of durations in ns, from the intended time to the answer."""
 
-    count: int
-    mean_ns: float
-    max_ns: int
-    percentiles_ns: dict[str, int]
+    count: Int64
+    mean_ns: Finite
+    max_ns: Int64
+    percentiles_ns: dict[str, Int64]
     hdr: str
 
 
-@dataclass(frozen=True)
-class Series:
+class Series(Record):
     """Per-second columns of a stream, all of one length."""
 
-    done: tuple[int, ...]
-    failed: tuple[int, ...]
-    latency_ns_max: tuple[int, ...]
+    done: tuple[Int64, ...]
+    failed: tuple[Int64, ...]
+    latency_ns_max: tuple[Int64, ...]
 
 
 StatementKind = Literal[
@@ -69,8 +65,7 @@ StatementKind = Literal[
 ]
 
 
-@dataclass(frozen=True)
-class StatementTally:
+class StatementTally(Record):
     """What became of all statements of one text, its literals aside.
 
     `text` has `?` in the place of literals, and is cut where it is long; `digest` is that of the
@@ -85,18 +80,17 @@ class StatementTally:
     text: str
     digest: str
     kind: StatementKind
-    sent: int
-    failed: int
-    rows_read: int
-    rows_changed: int
-    rows_expected: int | None = None
-    sketches: int = 0
-    sketched: int = 0
-    value_classes: int = 0
+    sent: Int64
+    failed: Int64
+    rows_read: Int64
+    rows_changed: Int64
+    rows_expected: Int64 | None = None
+    sketches: Int64 = 0
+    sketched: Int64 = 0
+    value_classes: Int64 = 0
 
 
-@dataclass(frozen=True)
-class Tally:
+class Tally(Record):
     """What a stream did in a phase. Always: intended = done + failed + skipped.
 
     `claimed` is what a server must have counted of it, too, in its own way (statements, or ended
@@ -128,51 +122,51 @@ class Tally:
 
     name: str
     unit: str
-    units_per_event: int
-    connections: int
-    target_per_s: float | None
-    intended: int
-    done: int
-    failed: int
-    skipped: int
-    warmup: int
-    restarted: int
-    queries: int
-    rows_read: int
-    rows_changed: int
-    busy: int
-    errors: dict[str, int]
-    service_ns: int | None
+    units_per_event: Int64
+    connections: Int64
+    target_per_s: Finite | None
+    intended: Int64
+    done: Int64
+    failed: Int64
+    skipped: Int64
+    warmup: Int64
+    restarted: Int64
+    queries: Int64
+    rows_read: Int64
+    rows_changed: Int64
+    busy: Int64
+    errors: dict[str, Int64]
+    service_ns: Int64 | None
     latency: Latency
     lateness: Latency
     transactions: dict[str, Latency]
     series: Series
-    reconnected: int = 0
-    claimed: int | None = None
-    claimed_before: int = 0
-    claimed_further: int = 0
-    cut: int = 0
-    cut_ns_max: int = 0
-    under_way: int = 0
-    under_way_ns_min: int = 0
-    slices: tuple[int, ...] = ()
-    overrun: int = 0
-    renewed: int = 0
-    round_trips: int = 0
-    sent_bytes: int = 0
-    received_bytes: int = 0
-    rested_ns: int = 0
+    reconnected: Int64 = 0
+    claimed: Int64 | None = None
+    claimed_before: Int64 = 0
+    claimed_further: Int64 = 0
+    cut: Int64 = 0
+    cut_ns_max: Int64 = 0
+    under_way: Int64 = 0
+    under_way_ns_min: Int64 = 0
+    slices: tuple[Int64, ...] = ()
+    overrun: Int64 = 0
+    renewed: Int64 = 0
+    round_trips: Int64 = 0
+    sent_bytes: Int64 = 0
+    received_bytes: Int64 = 0
+    rested_ns: Int64 = 0
     statements: tuple[StatementTally, ...] = ()
     statements_before: tuple[StatementTally, ...] = ()
-    rows_committed: int = 0
-    rows_rolled_back: int = 0
-    rows_lost: int = 0
-    commits: int = 0
-    ends: int = 0
-    ends_open: int = 0
-    client_ns: int = 0
-    client_events: int = 0
-    slept_ns: int = 0
+    rows_committed: Int64 = 0
+    rows_rolled_back: Int64 = 0
+    rows_lost: Int64 = 0
+    commits: Int64 = 0
+    ends: Int64 = 0
+    ends_open: Int64 = 0
+    client_ns: Int64 = 0
+    client_events: Int64 = 0
+    slept_ns: Int64 = 0
 
     def __post_init__(self) -> None:
         if self.intended != self.done + self.failed + self.skipped:
@@ -198,19 +192,17 @@ class Tally:
         return self.paced or self.rested_ns > 0
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(Record):
     """What the driver's process spent in a phase (with the engine in it, where embedded)."""
 
-    user_ns: int
-    system_ns: int
-    voluntary_switches: int
-    involuntary_switches: int
-    resident_bytes: int
+    user_ns: Int64
+    system_ns: Int64
+    voluntary_switches: Int64
+    involuntary_switches: Int64
+    resident_bytes: Int64
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(Record):
     """A probe's number over one phase, with its identity.
 
     `value` is what the phase added to a counter, or a gauge's value at its end. `per_operation`
@@ -222,20 +214,19 @@ class Reading:
     name: str
     unit: str
     better: Better
-    value: float
+    value: Finite
     per_operation: bool
     condition: bool = False
 
 
-@dataclass(frozen=True)
-class Suspended:
+class Suspended(Record):
     """What an engine's processes did while others had their turn: how many times they were to stand
     still, for how long in all, and the CPU time that they used meanwhile.
     """
 
-    times: int = 0
-    time_ns: int = 0
-    cpu_ns: int = 0
+    times: Int64 = 0
+    time_ns: Int64 = 0
+    cpu_ns: Int64 = 0
 
     def __add__(self, more: Suspended) -> Suspended:
         return Suspended(
@@ -246,8 +237,7 @@ class Suspended:
         return self + Suspended(-before.times, -before.time_ns, -before.cpu_ns)
 
 
-@dataclass(frozen=True)
-class Switches:
+class Switches(Record):
     """How the turns of a phase were switched, where engines were suspended: how many turns began,
     by how much the latest did, and how much of its own time the candidate lost by late ones, in
     which its engine stood still and another's went on. `refused` is how many of its processes could
@@ -255,15 +245,14 @@ class Switches:
     the same, None where that was not seen, as in older records.
     """
 
-    count: int
-    late_ns_max: int
-    lost_ns: int
-    refused: int = 0
+    count: Int64
+    late_ns_max: Int64
+    lost_ns: Int64
+    refused: Int64 = 0
     suspended: Suspended | None = None
 
 
-@dataclass(frozen=True)
-class PhaseRecord:
+class PhaseRecord(Record):
     """What one phase of one trial measured; times are CLOCK_MONOTONIC.
 
     Where turns were taken, `own_ns` is how much of the time from `started_ns` to `ended_ns` was its
@@ -285,25 +274,25 @@ class PhaseRecord:
     """
 
     phase: str
-    started_ns: int
-    measured_ns: int
-    ended_ns: int
+    started_ns: Int64
+    measured_ns: Int64
+    ended_ns: Int64
     interrupted: bool
     usage: Usage
     streams: tuple[Tally, ...]
     readings: tuple[Reading, ...] = ()
-    together: dict[str, Latency] = field(default_factory=dict)
-    own_ns: int | None = None
-    counted_ns: int | None = None
-    stood_still_ns: int = 0
-    stood_still_ns_max: int = 0
-    held_up_ns: int = 0
-    held_up_ns_max: int = 0
-    waited_ns: int = 0
+    together: dict[str, Latency] = {}
+    own_ns: Int64 | None = None
+    counted_ns: Int64 | None = None
+    stood_still_ns: Int64 = 0
+    stood_still_ns_max: Int64 = 0
+    held_up_ns: Int64 = 0
+    held_up_ns_max: Int64 = 0
+    waited_ns: Int64 = 0
     switches: Switches | None = None
-    unread: dict[str, str] = field(default_factory=dict)
+    unread: dict[str, str] = {}
     profile: CpuProfile | None = None
-    engine_counts: dict[str, int] = field(default_factory=dict)
+    engine_counts: dict[str, Int64] = {}
     waits: WaitProfile | None = None
     clients: tuple[ClientPart, ...] = ()
 
@@ -354,8 +343,7 @@ class PhaseRecord:
         ]
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(Record):
     """What the ledger saw: a statement's number beside the driver's own; without a statement, a sum
     of the script's counters.
 
@@ -367,15 +355,14 @@ class Evidence:
 
     name: str
     sql: str
-    expected: int
+    expected: Int64
     found: str
     digest: str = ""
     rows: tuple[tuple[str | None, ...], ...] = ()
     session: str = ""
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(Record):
     """Why a trial failed, as its error said it: one clause, its cause, what to do."""
 
     message: str
@@ -409,8 +396,7 @@ def name_echo(candidate: str) -> str:
     return f"(echo) {candidate}"
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(Record):
     """One restart of one candidate under one workload.
 
     `number` names its file; `attempt` counts the times that its block was begun; `conditions` is
@@ -428,36 +414,36 @@ class Trial:
     the index of the share that played it and `host` its host.
     """
 
-    number: int
+    number: Int64
     workload: str
-    block: int
+    block: Int64
     candidate: str
-    attempt: int
-    order: int
+    attempt: Int64
+    order: Int64
     started_utc: str
     status: Status
     phases: tuple[PhaseRecord, ...] = ()
-    counters: dict[str, int] = field(default_factory=dict)
-    settings: dict[str, str] = field(default_factory=dict)
-    conditions: Conditions = field(default_factory=Conditions)
+    counters: dict[str, Int64] = {}
+    settings: dict[str, str] = {}
+    conditions: Conditions = Conditions()
     evidence: tuple[Evidence, ...] = ()
-    plans: dict[str, str] = field(default_factory=dict)
-    plans_before: dict[str, str] = field(default_factory=dict)
-    unexplained: dict[str, str] = field(default_factory=dict)
-    generic_plans: dict[str, str] = field(default_factory=dict)
+    plans: dict[str, str] = {}
+    plans_before: dict[str, str] = {}
+    unexplained: dict[str, str] = {}
+    generic_plans: dict[str, str] = {}
     integrity: tuple[IntegrityCheck, ...] = ()
-    size_bytes: int = 0
+    size_bytes: Int64 = 0
     failure: Failure | None = None
     log: str = ""
-    options: dict[str, str] = field(default_factory=dict)
-    began_ns: int = 0
-    over_ns: int = 0
+    options: dict[str, str] = {}
+    began_ns: Int64 = 0
+    over_ns: Int64 = 0
     left_behind: tuple[str, ...] = ()
     contents: Contents | None = None
     upgrade: FolderUpgrade | None = None
-    share: int = 0
+    share: Int64 = 0
     host: str = ""
-    schema: int = SCHEMA
+    schema: Int64 = SCHEMA
 
     @property
     def why_failed(self) -> str:

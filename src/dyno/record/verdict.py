@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import Literal
 
 from dyno.record.cause import Cause
 from dyno.record.rehearsal import Rehearsal
-from dyno.record.schema import SCHEMA
+from dyno.record.schema import SCHEMA, Int64, Record
 from dyno.record.trial import Metric
 
 VerdictName = Literal["slower", "not slower", "faster", "inconclusive", "invalid"]
@@ -18,8 +17,7 @@ VerdictName = Literal["slower", "not slower", "faster", "inconclusive", "invalid
 CLAIMS: tuple[VerdictName, ...] = ("slower", "not slower", "faster")
 
 
-@dataclass(frozen=True)
-class Doubt:
+class Doubt(Record):
     """Why a comparison's figures may not say what they seem to: an audit's name and its sentence
     (a finding that is *doubtful*, and that concerns one of the comparison's sides).
     """
@@ -28,21 +26,19 @@ class Doubt:
     sentence: str
 
 
-@dataclass(frozen=True)
-class HostEffect:
+class HostEffect(Record):
     """A comparison on one of the hosts of a gathered run, by its own blocks alone: the slowdown and
     its interval, None where it has one block. It has no say in the verdict.
     """
 
     host: str
-    blocks: int
+    blocks: Int64
     slowdown_percent: float
     low_percent: float | None = None
     high_percent: float | None = None
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(Record):
     """One candidate against the base in one metric: a row of the table and of `--json`.
 
     Percentages are slowdowns turned into the metric's own change: `change_percent` is how the
@@ -79,8 +75,8 @@ class Comparison:
     low_percent: float
     high_percent: float
     margin_percent: float
-    blocks: int
-    dropped: int
+    blocks: Int64
+    dropped: Int64
     sd_percent: float
     mde80_percent: float
     p_value: float
@@ -88,14 +84,14 @@ class Comparison:
     notes: tuple[str, ...] = ()
     sign_flip_p: float | None = None
     hodges_lehmann_percent: float | None = None
-    levels: dict[str, str] = field(default_factory=dict)
+    levels: dict[str, str] = {}
     share_unseen_percent: float | None = None
     doubts: tuple[Doubt, ...] = ()
     hosts: tuple[HostEffect, ...] = ()
     between_hosts_percent: float | None = None
     heterogeneity_percent: float | None = None
     error_percent: float = 0.0
-    freedom: int = 0
+    freedom: Int64 = 0
     bound: str = ""
 
     @property
@@ -110,8 +106,7 @@ class Comparison:
         return 100 * (math.sqrt(high / low) - 1) if low > 0 else math.inf
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(Record):
     """How far the restarts of a candidate lie apart in one primary metric.
 
     `value` is their geometric mean; `range_percent` largest ÷ smallest − 1; `cov_percent` standard
@@ -120,7 +115,7 @@ class Spread:
 
     candidate: str
     metric: Metric
-    restarts: int
+    restarts: Int64
     value: float
     range_percent: float
     cov_percent: float
@@ -136,8 +131,7 @@ LIMITED = {"steal_percent": "steal", "foreign_percent": "foreign CPU"}
 Soundness = Literal["sound", "does not apply", "not checked", "doubtful", "invalid"]
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Record):
     """An audit's judgement: how sound, one sentence why, and the trials meant.
 
     Where `phase` is given, an invalid one concerns only what was measured in that phase.
@@ -146,12 +140,11 @@ class Finding:
     audit: str
     soundness: Soundness
     sentence: str
-    trials: tuple[int, ...] = ()
+    trials: tuple[Int64, ...] = ()
     phase: str = ""
 
 
-@dataclass(frozen=True)
-class Standstill:
+class Standstill(Record):
     """Who stood still while a block was played (`Dyno`, `the driver of new`, `the host`), and how
     long at a stretch.
     """
@@ -160,14 +153,13 @@ class Standstill:
     duration_s: float
 
 
-@dataclass(frozen=True)
-class Dropped:
+class Dropped(Record):
     """A block that does not count: `percent` was its share of what `limit` is on, `most` what that
     allows. Where somebody stood still it is the share of a candidate's own time.
     """
 
     workload: str
-    block: int
+    block: Int64
     limit: str
     percent: float
     most: float
@@ -186,8 +178,7 @@ class Dropped:
         return f"{self.what} {self.percent:.1f} % > {self.most:g} %"
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Record):
     """`verdict.json`: everything derived from a run's trials.
 
     `overall` is the worst of invalid > slower > inconclusive > not slower over the primaries;
@@ -213,7 +204,7 @@ class Verdict:
     causes: tuple[Cause, ...] = ()
     reason: str = ""
     rehearsal: Rehearsal | None = None
-    schema: int = SCHEMA
+    schema: Int64 = SCHEMA
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from dyno.record.schema import Int64, Record
 
 #: `running`: on a core or ready for one, or waiting inside the engine where it does not say so;
 #: `locks` of rows, tables, metadata; `latches` guard memory; `files`; `commit`; `processes`: others
@@ -11,17 +12,15 @@ from typing import Literal
 WaitKind = Literal["running", "locks", "latches", "files", "commit", "processes", "client", "other"]
 
 
-@dataclass(frozen=True)
-class SessionState:
+class SessionState(Record):
     """In how many samples a session was met that worked on a statement, by what it was at."""
 
     kind: WaitKind
     event: str
-    sessions: int
+    sessions: Int64
 
 
-@dataclass(frozen=True)
-class WaitProfile:
+class WaitProfile(Record):
     """All samples of a phase, taken in its own time alone: `sessions` over `samples` is how many
     sessions are in a state on average. Those that wait for their client's next word are in none.
 
@@ -29,7 +28,7 @@ class WaitProfile:
     came too late, when another candidate had its turn.
     """
 
-    samples: int
+    samples: Int64
     states: tuple[SessionState, ...]
-    cpu_ns: int = 0
-    missed: int = 0
+    cpu_ns: Int64 = 0
+    missed: Int64 = 0

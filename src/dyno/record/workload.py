@@ -5,10 +5,11 @@ The driver describes a script in these types too (`plan.Description`), and a run
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from dyno.record.decode import require
+from msgspec.structs import replace
+
+from dyno.record.schema import Finite, Int64, Record, require
 
 #: A phase that declares neither a time nor a guess (`prepare`) is ended after this.
 UNKNOWN_S = 3600.0
@@ -16,18 +17,16 @@ UNKNOWN_S = 3600.0
 LONGEST_S = 1e7
 
 
-@dataclass(frozen=True)
-class Pace:
+class Pace(Record):
     """When a stream's events are sent; `rate_per_s` is None in a closed loop, which sends the next
     event when the last one is answered; `recorded` is when a log's statements were sent.
     """
 
     kind: Literal["closed", "uniform", "poisson", "burst", "recorded"] = "closed"
-    rate_per_s: float | None = None
+    rate_per_s: Finite | None = None
 
 
-@dataclass(frozen=True)
-class Stop:
+class Stop(Record):
     """When a phase is over: after `duration_s` of measuring, when every stream has played
     `events`, or when `stream` has (the others stop with it).
 
@@ -36,23 +35,22 @@ class Stop:
     """
 
     kind: Literal["time", "count", "stream"]
-    duration_s: float | None = None
-    events: int | None = None
+    duration_s: Finite | None = None
+    events: Int64 | None = None
     stream: str | None = None
-    within_s: float | None = None
+    within_s: Finite | None = None
 
 
-@dataclass(frozen=True)
-class Stream:
+class Stream(Record):
     """Users of one kind within a phase: the same script function, pace and role."""
 
     name: str
     function: str
-    connections: int
+    connections: Int64
     pace: Pace
     role: Literal["reader", "writer"]
     unit: str
-    units_per_event: int
+    units_per_event: Int64
 
     def __post_init__(self) -> None:
         require(self.connections > 0, "connections", "1 or more")
@@ -63,17 +61,15 @@ class Stream:
         return self.pace.kind != "closed"
 
 
-@dataclass(frozen=True)
-class Primary:
+class Primary(Record):
     """A pair of stream and metric that a verdict rests on; `margin_percent` None: the run's."""
 
     stream: str
     metric: str
-    margin_percent: float | None = None
+    margin_percent: Finite | None = None
 
 
-@dataclass(frozen=True)
-class Phase:
+class Phase(Record):
     """One stretch of a trial, as the script declares it under its options.
 
     `warmup_s` is played before measuring begins and counted apart; `stationary` claims that the
@@ -85,11 +81,11 @@ class Phase:
     name: str
     streams: tuple[Stream, ...]
     stop: Stop
-    warmup_s: float = 0.0
+    warmup_s: Finite = 0.0
     stationary: bool = False
     settle: bool = False
     primary: tuple[Primary, ...] = ()
-    expected_s: float = 0.0
+    expected_s: Finite = 0.0
     group: str = ""
     title: str = ""
 
@@ -127,8 +123,7 @@ class Phase:
         return frozenset(stream.name for stream in self.streams if stream.is_paced)
 
 
-@dataclass(frozen=True)
-class LedgerEntry:
+class LedgerEntry(Record):
     """One number that must equal `equals` and a weighted sum of the script's counters.
 
     It is the answer to `sql`; without SQL the counters' sum alone must be `equals`, 0 where that is
@@ -140,14 +135,13 @@ class LedgerEntry:
 
     name: str
     sql: str = ""
-    counters: dict[str, int] = field(default_factory=dict)
-    equals: int | None = None
+    counters: dict[str, Int64] = {}
+    equals: Int64 | None = None
     written: str = ""
     unchecked: str = ""
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(Record):
     """A workload as a cell plays it: the options that are the cell's own, and what they make of
     its phases and of its ledger.
     """
@@ -155,11 +149,10 @@ class Variant:
     options: dict[str, str]
     phases: tuple[Phase, ...]
     ledger: tuple[LedgerEntry, ...]
-    size_bytes: int = 0
+    size_bytes: Int64 = 0
 
 
-@dataclass(frozen=True)
-class WorkloadPlan:
+class WorkloadPlan(Record):
     """A workload as resolved: its options, and its phases and primaries under them.
 
     `script` is the Lua file and `script_sha256` its checksum, which a resume compares; `commands`
@@ -175,8 +168,8 @@ class WorkloadPlan:
     phases: tuple[Phase, ...]
     ledger: tuple[LedgerEntry, ...]
     commands: tuple[str, ...] = ("prepare", "run")
-    sweep: dict[str, str] = field(default_factory=dict)
-    size_bytes: int = 0
+    sweep: dict[str, str] = {}
+    size_bytes: Int64 = 0
     variants: tuple[Variant, ...] = ()
 
     @property

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from dyno import numbers
 from dyno.judge.analysis.sentence import describe_slices
 from dyno.record import Conditions, Finding, Run, Score, Trial, Verdict, compute_host_score
 from dyno.record.clients import summarize_client_loads
+from dyno.record.decode import encode
 from dyno.report import Book, facts, words
 from dyno.report.document import TextSpan, Tiles
 from dyno.report.headline import list_decisive
@@ -117,7 +118,7 @@ def list_condition_facts(conditions: Conditions) -> dict[str, dict[str, str]]:
     found = {name: list_control_facts(conditions, name) for name in conditions.controls}
     for name in ("driver", "load", "storage", "data"):
         part = getattr(conditions, name)
-        facts = asdict(part) if part else {}
+        facts = encode(part) if part else {}
         decided_by = facts.pop("decided_by", {})
         found[name] = {
             fact: _format_cores(value) if isinstance(value, tuple) else str(value)

@@ -10,13 +10,13 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dyno.judge.analysis.effect_words import describe_verdict
 from dyno.numbers import keep_finite
 from dyno.record import Comparison, Trial, Verdict
+from dyno.record.decode import encode
 from dyno.report import Book
 from dyno.report.html.page import replace_file
 
@@ -30,12 +30,12 @@ def to_json_result(verdict: Verdict) -> dict[str, Any]:
     `comparisons` are the rows of `to_json_rows`. What a failed run writes is `to_json_failure`.
     """
     found = verdict.rehearsal
-    classes = {"rehearsal": asdict(found)} if found else {}
+    classes = {"rehearsal": encode(found)} if found else {}
     return {
         "overall": verdict.overall,
         "sentence": verdict.sentence,
         "complete": verdict.complete,
-        "doubts": [asdict(doubt) for doubt in verdict.doubts],
+        "doubts": [encode(doubt) for doubt in verdict.doubts],
         **classes,
         "comparisons": to_json_rows(verdict),
     }
@@ -99,13 +99,13 @@ def _to_layer_rows(verdict: Verdict, row: Comparison) -> list[dict[str, Any]]:
         == (row.candidate, row.metric.workload, row.metric.phase)
     ]
     layers = [layer for each in cpu for layer in (each.total, *each.layers)]
-    return [{k: v for k, v in asdict(layer).items() if k != "functions"} for layer in layers]
+    return [{k: v for k, v in encode(layer).items() if k != "functions"} for layer in layers]
 
 
 def _find_instructions(verdict: Verdict, row: Comparison) -> dict[str, Any] | None:
     return next(
         (
-            asdict(each)
+            encode(each)
             for cause in verdict.causes
             for each in cause.instructions
             if cause.candidate == row.candidate
@@ -139,8 +139,8 @@ def _to_json_row(comparison: Comparison) -> dict[str, Any]:
         "word": describe_verdict(comparison),
         "notes": list(comparison.notes),
         "levels": comparison.levels,
-        "doubts": [asdict(doubt) for doubt in comparison.doubts],
-        **({"hosts": [asdict(each) for each in comparison.hosts]} if comparison.hosts else {}),
+        "doubts": [encode(doubt) for doubt in comparison.doubts],
+        **({"hosts": [encode(each) for each in comparison.hosts]} if comparison.hosts else {}),
     }
 
 

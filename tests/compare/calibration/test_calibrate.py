@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from dyno.cli import run_words
 from dyno.cli.calibrate import print_entry
@@ -144,7 +145,7 @@ def test_a_delay_is_sized_by_the_last_comparison_under_the_same_noise() -> None:
         delay_ns = null.parse_delay_ns(case.candidate.partition("@")[2])
         delays_us.append((case.beside_hog, delay_ns / 1000 - 1000))
         operation_ns = 1e6 if case.beside_hog else 2.5e5
-        return replace(made_up(case, *more), operation_ns=operation_ns)
+        return structs.replace(made_up(case, *more), operation_ns=operation_ns)
 
     assert replace(now, play_comparison=play).play()
     assert delays_us == [(False, 20.0), (True, 20.0), (False, 25.0), (True, 100.0)]
@@ -205,8 +206,10 @@ def test_a_comparison_without_a_calm_block_is_told_without_an_interval(
 ) -> None:
     here = select_facts(instrument_here())
     entry = CalibrationEntry("A/A", "null", "same build", 0.0, {"inconclusive": 1}, "", "0.1", here)
-    print_entry(replace(entry, dropped_blocks=20), 2, 40)
-    print_entry(replace(entry, slowdown_percent=1.0, low_percent=-1.0, high_percent=3.0), 3, 40)
+    print_entry(structs.replace(entry, dropped_blocks=20), 2, 40)
+    print_entry(
+        structs.replace(entry, slowdown_percent=1.0, low_percent=-1.0, high_percent=3.0), 3, 40
+    )
     first, second = capsys.readouterr().out.splitlines()
     assert "inconclusive  no interval: 20 blocks were dropped for noise  0 s" in first
     assert "+1.0 % [-1.0, +3.0]" in second

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from fakes import make_latency, make_readings, make_record, make_run, make_tally, make_trial
+from msgspec import structs
 
 from dyno.compare.calibration import comparison, session
 from dyno.compare.calibration.cases import CalibrationCase, list_cases
@@ -31,7 +32,7 @@ def trial(block: int, candidate: str, per_s: float, injected_ns: float, lost: fl
     tells so many times what an operation took.
     """
     own_ns = 1e9 / per_s / lost
-    latency = dataclasses.replace(make_latency(own_ns), mean_ns=own_ns)
+    latency = structs.replace(make_latency(own_ns), mean_ns=own_ns)
     tally = make_tally(per_s, service_ns=None, latency=latency)
     total_ns = injected_ns * per_s * 10
     readings = make_readings(injected_ns=total_ns, injected_answers=per_s * 10)
@@ -104,7 +105,7 @@ def test_the_size_of_null_is_that_of_its_median_answer() -> None:
     """The mean of its answers holds late sleeps too: here more than was injected."""
 
     def answered(candidate: str, p50_ns: float, mean_ns: int) -> Trial:
-        latency = dataclasses.replace(make_latency(p50_ns), mean_ns=200_000.0)
+        latency = structs.replace(make_latency(p50_ns), mean_ns=200_000.0)
         tally = make_tally(5000.0, service_ns=mean_ns * 50_000, latency=latency)
         return make_trial(0, candidate, 0, 5000.0, phases=(make_record([tally]),))
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from fakes import make_run
+from msgspec.structs import replace
 
 from dyno.cli.calibrate import describe_known
 from dyno.compare import calibration
@@ -17,6 +17,7 @@ from dyno.compare.calibration import METHOD, CalibrationEntry
 from dyno.compare.calibration.error_rates import AGE_DAYS_MAX
 from dyno.errors import HostError
 from dyno.record import Run, decode
+from dyno.record.decode import encode
 from dyno.record.host import select_facts
 
 HOST = {"cpu": "two of them", "cores": "2", "kernel": "6.1", "load_1min": "0.40"}
@@ -36,7 +37,7 @@ def entry(word: str = "not slower", **changes: object) -> CalibrationEntry:
         covered=1,
         coverable=1,
     )
-    return replace(first, **changes)  # type: ignore[arg-type]
+    return replace(first, **changes)
 
 
 def stored(*found: CalibrationEntry) -> Path:
@@ -179,9 +180,8 @@ def test_a_run_carries_what_was_known(state: Path) -> None:
     stored(entry())
     run = replace(make_run(), calibration=calibration.find_error_rates(HOST, NOW))
     import json
-    from dataclasses import asdict
 
-    assert decode.decode(Run, json.loads(json.dumps(asdict(run)))) == run
+    assert decode.decode(Run, json.loads(json.dumps(encode(run)))) == run
 
 
 def test_a_folder_that_cannot_be_written_is_the_hosts_fault(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hdr import encoded
+from msgspec.structs import replace
 
 from dyno.compare.capacity.limits import parse_limits
 from dyno.compare.capacity.steps import judge_step

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from fakes import make_phase, make_run, make_workload
+from msgspec import structs
 
 from dyno.compare.experiment import Experiment, Measuring
 from dyno.compare.forecast.estimate import (
@@ -46,32 +47,27 @@ def test_a_run_is_foretold_to_the_analysis_that_may_clear_and_to_its_last_replay
 
 def test_an_engine_in_the_driver_costs_a_baseline_too() -> None:
     run = make_run()
-    side = dataclasses.replace(run.candidates[0], engine="embedded")
-    embedded = dataclasses.replace(run, candidates=(side, run.candidates[1]))
+    side = structs.replace(run.candidates[0], engine="embedded")
+    embedded = structs.replace(run, candidates=(side, run.candidates[1]))
     more = (
-        forecast_run(Prepared(embedded, {}, {})).expected_s
-        - forecast_run(make_prepared()).expected_s
+        forecast_run(Prepared(run=embedded)).expected_s - forecast_run(make_prepared()).expected_s
     )
     assert more == pytest.approx(TRIAL_S)
 
 
 def test_a_server_takes_its_time_to_start_and_to_stop() -> None:
     run = make_run()
-    served = dataclasses.replace(run.candidates[0], embedded=False)
-    mixed = dataclasses.replace(run, candidates=(served, run.candidates[1]))
-    more = (
-        forecast_run(Prepared(mixed, {}, {})).expected_s - forecast_run(make_prepared()).expected_s
-    )
+    served = structs.replace(run.candidates[0], embedded=False)
+    mixed = structs.replace(run, candidates=(served, run.candidates[1]))
+    more = forecast_run(Prepared(run=mixed)).expected_s - forecast_run(make_prepared()).expected_s
     assert more == pytest.approx(10 * SERVER_S + ECHO_S)
 
 
 def test_those_that_take_turns_start_and_stop_side_by_side() -> None:
     run = make_run()
-    servers = tuple(dataclasses.replace(each, embedded=False) for each in run.candidates)
-    run = dataclasses.replace(run, candidates=servers)
-    interleaved = dataclasses.replace(
-        run, design=dataclasses.replace(run.design, interleaving=TURNS)
-    )
+    servers = tuple(structs.replace(each, embedded=False) for each in run.candidates)
+    run = structs.replace(run, candidates=servers)
+    interleaved = structs.replace(run, design=structs.replace(run.design, interleaving=TURNS))
     (workload,) = run.workloads
     alone, both = (
         estimate_block_s(workload, Prepared(each, {}, {}, 20_000_000))
@@ -84,16 +80,16 @@ def test_those_that_take_turns_start_and_stop_side_by_side() -> None:
 
 def test_loads_that_are_kept_are_made_once_for_all_numbers_of_threads() -> None:
     kv = str(find_workload("kv"))
-    plain = dataclasses.replace(make_run().workloads[0], script=kv, options={"records": "9"})
+    plain = structs.replace(make_run().workloads[0], script=kv, options={"records": "9"})
     swept = [
-        dataclasses.replace(plain, name=f"kv {n}", options=plain.options | {"threads": n})
+        structs.replace(plain, name=f"kv {n}", options=plain.options | {"threads": n})
         for n in ("1", "16")
     ]
-    others = [dataclasses.replace(each, script="mine.lua") for each in swept]
+    others = [structs.replace(each, script="mine.lua") for each in swept]
     both = make_run().candidates
 
     def load_s(workloads: list[WorkloadPlan], blocks: int, size_bytes: int) -> float:
-        run = dataclasses.replace(make_run(analyses=(blocks,)), workloads=tuple(workloads))
+        run = structs.replace(make_run(analyses=(blocks,)), workloads=tuple(workloads))
         played_s = blocks * len(workloads) * len(both) * TRIAL_S
         return forecast_run(Prepared(run, {}, {}, size_bytes)).expected_s - played_s
 
@@ -117,7 +113,7 @@ def test_a_budget_counts_loads_in_the_blocks_that_make_them() -> None:
 def test_a_counted_phase_lasts_as_long_as_its_script_guesses() -> None:
     phase = make_phase() | {"stop": {"kind": "count", "events": 9}, "expected_s": 3.0}
     run = make_run(workloads=[make_workload(phases=[phase])])
-    assert forecast_run(Prepared(run, {}, {})).expected_s == pytest.approx(20 * (3 + OVERHEAD_S))
+    assert forecast_run(Prepared(run=run)).expected_s == pytest.approx(20 * (3 + OVERHEAD_S))
 
 
 def test_more_noise_or_fewer_blocks_detect_less() -> None:
@@ -134,7 +130,7 @@ def test_more_noise_or_fewer_blocks_detect_less() -> None:
 def make_draft(*analyses: int) -> RunDraft:
     run = make_run(analyses=analyses) if analyses else make_run()
     asked = Experiment("any", (), (), Measuring())
-    return RunDraft(asked, (), run.workloads, run.design, run.candidates)
+    return RunDraft(run, experiment=asked)
 
 
 def test_a_budget_cuts_the_analyses_and_never_adds_any() -> None:
@@ -163,7 +159,7 @@ def test_no_fewer_blocks_would_do_though_one_more_may_see_less() -> None:
 def test_every_phase_has_a_limit_far_above_its_length() -> None:
     counted = Phase("load", (), Stop("count"))
     assert make_workload().phases[0].limit_s == 2 * 10 + 60
-    assert dataclasses.replace(counted, expected_s=100.0).limit_s == 2000
+    assert structs.replace(counted, expected_s=100.0).limit_s == 2000
     assert counted.limit_s == UNKNOWN_S
 
 
@@ -174,8 +170,8 @@ class Outgrowing:
 
 def test_an_engine_says_what_its_files_take_beside_the_data() -> None:
     run = make_run()
-    big = dataclasses.replace(run.candidates[1], settings={"redo": "9000"})
-    run = dataclasses.replace(run, candidates=(run.candidates[0], big))
+    big = structs.replace(run.candidates[1], settings={"redo": "9000"})
+    run = structs.replace(run, candidates=(run.candidates[0], big))
     engines: dict[str, Any] = dict.fromkeys(("old", "new"), Outgrowing())
     assert compute_disk_bytes(Prepared(run, engines, {}, 500)) == SPARE_BYTES + 9500
     assert compute_disk_bytes(Prepared(run, {}, {}, 500)) == SPARE_BYTES + 1000
@@ -192,8 +188,6 @@ def test_a_load_that_is_kept_is_there_twice(loads: int | None, size_bytes: int, 
 
 def test_trials_that_take_turns_have_their_data_on_the_disk_at_once() -> None:
     run = make_run()
-    interleaved = dataclasses.replace(
-        run, design=dataclasses.replace(run.design, interleaving=TURNS)
-    )
+    interleaved = structs.replace(run, design=structs.replace(run.design, interleaving=TURNS))
     alone, both = (compute_disk_bytes(Prepared(each, {}, {}, 500)) for each in (run, interleaved))
     assert (alone, both) == (SPARE_BYTES + 1000, SPARE_BYTES + 2000)

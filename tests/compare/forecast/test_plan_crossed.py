@@ -26,7 +26,7 @@ PAIR_PERCENT = 2.0
 
 def planned(run: Run, source: RunFolder | None = None) -> RunPlan:
     known = learn_from(source) if source else None
-    return Planner(Prepared(run, {}, {}), known).plan_for(24)
+    return Planner(Prepared(run=run), known).plan_for(24)
 
 
 def mains(run: Run) -> list[Effect]:
@@ -87,7 +87,7 @@ def test_more_cells_see_more_in_as_many_blocks_and_one_at_a_time_does_not() -> N
 
 def test_what_is_said_before_a_run_is_what_the_plan_says() -> None:
     for run in (crossed(THREE), crossed(UNEVEN), crossed(THREE, "one at a time")):
-        told = forecast_run(Prepared(run, {}, {})).detectable[PAIR_PERCENT]
+        told = forecast_run(Prepared(run=run)).detectable[PAIR_PERCENT]
         mde80s = [s.mde80_percent for s in planned(run).forecasts if "by 2 %" in s.primary]
         assert told == pytest.approx(max(mde80s))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from fakes import make_load, make_run, make_trials, make_workload
 from gathered_runs import make_gathered, play_gathered
+from msgspec import structs
 
 from dyno.cli import run_words
 from dyno.compare.forecast.earlier_run import find_newest_run, learn_from
@@ -41,14 +41,12 @@ def played(runs: Path, run: Run, blocks: int = 12) -> RunFolder:
     for trial in make_trials({"new": list(logs)}):
         seconds = 14 * trial.number
         began = f"2026-01-01T00:{seconds // 60:02}:{seconds % 60:02}Z"
-        made.write_trial(
-            dataclasses.replace(trial, workload=run.workloads[0].name, started_utc=began)
-        )
+        made.write_trial(structs.replace(trial, workload=run.workloads[0].name, started_utc=began))
     return made
 
 
 def planner(run: Run, source: RunFolder | None = None) -> Planner:
-    return Planner(Prepared(run, {}, {}), learn_from(source) if source else None)
+    return Planner(Prepared(run=run), learn_from(source) if source else None)
 
 
 def test_without_a_run_three_spreads_are_assumed() -> None:
@@ -76,13 +74,13 @@ def test_an_earlier_run_tells_spread_and_cost(tmp_path: Path) -> None:
 
 def test_older_runs_of_the_same_experiment_on_the_same_host_tell_too(tmp_path: Path) -> None:
     run = make_run()
-    elsewhere = dataclasses.replace(run, host={"cpu": "another"})
+    elsewhere = structs.replace(run, host={"cpu": "another"})
     for each in (elsewhere, run, run):
         played(tmp_path, each)
     alone = planner(run, list_runs(tmp_path)[-1]).plan_for(24)
-    pooled = Planner(
-        Prepared(run, {}, {}), find_newest_run(list_runs(tmp_path), run, print)
-    ).plan_for(24)
+    pooled = Planner(Prepared(run=run), find_newest_run(list_runs(tmp_path), run, print)).plan_for(
+        24
+    )
     assert (alone.pooled, pooled.pooled) == (0, 1)
     assert pooled.forecasts[0].sd_percent == pytest.approx(alone.forecasts[0].sd_percent)
     assert pooled.forecasts[0].planned_sd_percent < alone.forecasts[0].planned_sd_percent
@@ -93,7 +91,7 @@ def test_loads_that_took_turns_will_again(tmp_path: Path) -> None:
     made = create_run(make_run(), tmp_path)
     for trial in make_trials({"new": list(np.random.default_rng(3).normal(0.0, SD, 12))}):
         kept = Conditions(load=make_load(f"{trial.candidate}{trial.block % 3}", of=3))
-        made.write_trial(dataclasses.replace(trial, conditions=kept))
+        made.write_trial(structs.replace(trial, conditions=kept))
     assert learn_from(made).loads == 3
     few = planner(make_run(), made).plan_for(24).forecasts[0]
     many = planner(make_run(loads=0), made).plan_for(24).forecasts[0]

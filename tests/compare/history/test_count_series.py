@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,7 +29,7 @@ def write_counts(
     )
     folder = runs / f"202601{day:02}T000000Z-count"
     folder.mkdir(parents=True)
-    write_json(folder / "count.json", dataclasses.asdict(made))
+    write_json(folder / "count.json", made)
 
 
 def show(runs: Path, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fakes import make_run
+from msgspec import structs
 from nightly_runs import HistoryCommand, history_command, write_nightly_runs, write_run
 
 from dyno.cli import run_words
@@ -185,7 +185,7 @@ def test_hosts_of_a_group_that_changed_along_with_the_level_are_named(
 
 def test_what_had_to_be_left_out_is_named(runs: Path, shown: HistoryCommand) -> None:
     write_nightly_runs(runs, [0.0] * 10)
-    torn = create_run(dataclasses.replace(make_run(), name="torn"), runs)
+    torn = create_run(structs.replace(make_run(), name="torn"), runs)
     said = shown()
     assert f"left out: {torn.path.name}: no valid block of select" in said
 
@@ -213,7 +213,7 @@ def test_a_damaged_or_newer_run_is_named_and_blocks_no_other(
     (torn / "run.json").write_text('{"name"')
     (broken / "trials" / "0001.json").write_text("[" * 100_000)
     for day in range(1, 10):
-        create_run(dataclasses.replace(make_run(), name=f"torn{day}"), runs)
+        create_run(structs.replace(make_run(), name=f"torn{day}"), runs)
     json_file, html_file = tmp_path / "x.json", tmp_path / "x.html"
     said = shown("--json", str(json_file), "--html", str(html_file))
     assert " 10 " in said

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from fakes import make_run, make_trials
+from msgspec import structs
 
 from dyno.compare.history.gather import read_run
 from dyno.compare.history.points import RunSource
@@ -24,12 +23,12 @@ def make_share(index: int) -> Run:
     blocks = {"select": DealtBlocks(3, numbers)}
     host = HOSTS[index - 1]
     share = DealtShare(index, 2, "blocks", "e", "s", host, "", "", blocks, {"select": (3, 3)})
-    return dataclasses.replace(make_run(), share=share, host={"id": host})
+    return structs.replace(make_run(), share=share, host={"id": host})
 
 
 def play(index: int) -> list[Trial]:
     return [
-        dataclasses.replace(
+        structs.replace(
             trial,
             block=trial.block + 3 * index - 3,
             number=trial.number + 10 * index,
@@ -42,7 +41,7 @@ def play(index: int) -> list[Trial]:
 
 def write_run(path: Path, run: Run, trials: list[Trial]) -> RunFolder:
     (path / "trials").mkdir(parents=True)
-    write_json(path / "run.json", asdict(run))
+    write_json(path / "run.json", run)
     for trial in trials:
         RunFolder(path).write_trial(trial)
     return RunFolder(path)
@@ -50,8 +49,8 @@ def write_run(path: Path, run: Run, trials: list[Trial]) -> RunFolder:
 
 def test_each_host_of_a_gathered_run_has_points_of_its_own(tmp_path: Path) -> None:
     shares = [make_share(index) for index in (1, 2)]
-    stripped = tuple(dataclasses.replace(it, workloads=(), candidates=()) for it in shares)
-    run = dataclasses.replace(make_run(), gathered=GatheredRun(stripped))
+    stripped = tuple(structs.replace(it, workloads=(), candidates=()) for it in shares)
+    run = structs.replace(make_run(), gathered=GatheredRun(stripped))
     found = read_run(write_run(tmp_path / "x", run, play(1) + play(2)), SOURCE, "x")
     assert not found.unreadable
     told = [(dict(point.host)["id"], point.restarts) for point in found.points]

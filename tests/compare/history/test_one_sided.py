@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import structs
 from nightly_runs import history_command, write_run
 
 from dyno.compare.history.one_sided import count_sides
@@ -75,7 +75,7 @@ def test_changes_of_many_series_at_one_time_are_one_event() -> None:
 
 
 def test_places_that_overlap_are_one_event_and_opposite_ones_cancel() -> None:
-    wide = dataclasses.replace(make_change(5, 5.0), first=3, last=9)
+    wide = structs.replace(make_change(5, 5.0), first=3, last=9)
     near = make_change(8, 5.0)
     assert count_sides([make_series([0.0] * 20, [wide]), make_series([0.0] * 20, [near])]) == (
         count_sides([make_series([0.0] * 20, [near])])

@@ -7,11 +7,11 @@ import json
 import shutil
 import stat
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from gathered_runs import make_gathered, play_gathered
+from msgspec.structs import replace
 
 from dyno.cli import run_words
 from dyno.compare.pack.archive import PackOptions, pack_run, unpack_run

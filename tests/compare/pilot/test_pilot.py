@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 from fake_driver import GOOD, FakeSetup, fake_setup
 from fakes import make_record, make_run, make_tally, make_workload
+from msgspec import structs
 from ways_to_be_fooled import assert_caught
 
 from dyno.cli.judged_run import build_repeat_command
@@ -66,7 +67,7 @@ def test_the_fewest_connections_that_leave_next_to_nothing_idle(
 def _record(usage: Usage = NO_USAGE, /, **readings: float) -> PhaseRecord:
     found = tuple(Reading("x", n, "ns", "lower", v, False, True) for n, v in readings.items())
     record = make_record([make_tally(1000)], seconds=1.0, readings=found)
-    return dataclasses.replace(record, usage=usage)
+    return structs.replace(record, usage=usage)
 
 
 def test_idle_is_what_the_server_leaves_of_its_cores() -> None:
@@ -133,7 +134,7 @@ def test_what_the_user_set_stays() -> None:
 
 
 def _words(run: Run, *found: Saturation, **empty_ns: int) -> list[str]:
-    return describe_pilot(dataclasses.replace(run, pilot=Pilot("together", empty_ns, found)))
+    return describe_pilot(structs.replace(run, pilot=Pilot("together", empty_ns, found)))
 
 
 def test_what_was_chosen_is_said() -> None:
@@ -161,9 +162,9 @@ def test_what_was_chosen_is_said() -> None:
 
 def _told(*found: Saturation, workloads: int = 1, **empty_ns: int) -> str:
     run = _run(("null@200us", "null@210us"), {})
-    plans = tuple(dataclasses.replace(run.workloads[0], name=f"w{n}") for n in range(workloads))
+    plans = tuple(structs.replace(run.workloads[0], name=f"w{n}") for n in range(workloads))
     pilot = Pilot("together", empty_ns, found)
-    return describe_conditions(dataclasses.replace(run, workloads=plans, pilot=pilot))
+    return describe_conditions(structs.replace(run, workloads=plans, pilot=pilot))
 
 
 def test_the_verdicts_sentence_names_what_was_chosen() -> None:
@@ -174,7 +175,7 @@ def test_the_verdicts_sentence_names_what_was_chosen() -> None:
     assert _told(eight) == " (8 connections, at saturation)"
     assert _told(one) == " (1 connection, where more do no more)"
     assert _told(eight, one, workloads=2) == " (1 to 8 connections, where more do no more)"
-    noisy = dataclasses.replace(busy, foreign_percent=72.0)
+    noisy = structs.replace(busy, foreign_percent=72.0)
     beside = _told(Saturation("w0", "old", 8, (noisy,)))
     assert beside == " (8 connections, chosen beside others' work)"
     assert _told(eight, workloads=2) == " (8 connections, at saturation on w0)"
@@ -188,7 +189,7 @@ def test_to_repeat_a_run_asks_for_the_connections_that_its_pilot_chose() -> None
         made = make_run(workloads=[make_workload(f"w{n}") for n in range(2)])
         found = tuple(Saturation(f"w{n}", "old", number) for n, number in enumerate(numbers))
         return build_repeat_command(
-            dataclasses.replace(made, command=command, pilot=Pilot(saturation=found))
+            structs.replace(made, command=command, pilot=Pilot(saturation=found))
         )
 
     compare = "dyno compare old new -w w0 -w w1"
@@ -271,7 +272,7 @@ def test_what_a_pilot_chose_beside_others_is_doubtful() -> None:
 
     def judged(*found: Saturation) -> list[Finding]:
         pilot = Pilot(saturation=found)
-        return load_audits()["pilot"].judge(RunView(dataclasses.replace(run, pilot=pilot), ()))
+        return load_audits()["pilot"].judge(RunView(structs.replace(run, pilot=pilot), ()))
 
     found = judged(Saturation("w", "old", 8, (noisy,)))
     assert_caught("noisy-pilot", found)
@@ -284,15 +285,14 @@ def test_what_a_pilot_chose_beside_others_is_doubtful() -> None:
         "not checked"
     ]
     assert [f.soundness for f in judged()] == ["does not apply"], "the user named the number"
-    waiting = dataclasses.replace(_waiting(90.0, 80.0), foreign_percent=72.0)
+    waiting = structs.replace(_waiting(90.0, 80.0), foreign_percent=72.0)
     assert_caught("noisy-pilot", judged(Saturation("w", "old", 0, (waiting,), "waits", SWEPT)))
 
 
 def _faked() -> tuple[FakeSetup, RunDraft, PilotContext]:
     setup, run = fake_setup(), make_run(("a", "b"), controls={"fake": "on"})
     prepared, asked = setup.prepared(run), Experiment("any", (), (), Measuring())
-    draft = RunDraft(asked, (), run.workloads, run.design, run.candidates)
-    draft.engines, draft.builds = prepared.engines, prepared.builds
+    draft = RunDraft(run, prepared.engines, prepared.builds, experiment=asked)
     return setup, draft, PilotContext(lambda _: None, setup.tools)
 
 
@@ -313,7 +313,7 @@ def test_numbers_of_connections_are_tried_until_the_users_are_seen_to_rest() -> 
     tried = _try_loads(draft, draft.workloads[0], draft.candidates[0], (1, 2), context)
     assert [each.connections for each in tried] == [1, 2]
     setup, draft, context = _faked()
-    resting = make_record([dataclasses.replace(make_tally(100.0), rested_ns=5)])
+    resting = make_record([structs.replace(make_tally(100.0), rested_ns=5)])
     setup.driver_says = [GOOD, (*GOOD[:3], resting, GOOD[-1])]
     assert _try_loads(draft, draft.workloads[0], draft.candidates[0], (1, 2), context) == ()
     assert setup.journal.count("stop a") == 1

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from dyno.builds import Say
 from dyno.cli.terminal.announcement import _describe_order
@@ -63,13 +64,13 @@ def _draft(
 def _settled(draft: RunDraft, say: Say = lambda _: None) -> Run:
     """The run with slices as a pilot found them."""
     settle_slices(draft, PilotContext(say))
-    return draft.freeze().run
+    return draft.run
 
 
 def _chosen(draft: RunDraft, *tried: TriedEvents | None) -> Run:
     """The run with slices for such events of its candidates."""
     choose_slices(draft, {SELECT: tried})
-    return draft.freeze().run
+    return draft.run
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,9 @@ def test_events_are_tried_on_every_candidate_and_what_was_found_is_noted_and_sai
     assert said == ["finding how long an event of oltp_point_select takes on null@1us, null@2us"]
     assert run.pilot and run.pilot.latency_ns_p99[SELECT] > 1000
     found = choose_slice(run.pilot.latency_ns_p99[SELECT], SHORTEST_S)
-    assert run.design.interleaving == replace(TURNS, slices={SELECT: found}, running=(SELECT,))
+    assert run.design.interleaving == structs.replace(
+        TURNS, slices={SELECT: found}, running=(SELECT,)
+    )
     assert any(words.startswith("Slices of ") for words in describe_pilot(run))
 
 
@@ -171,7 +174,7 @@ def test_a_candidate_under_two_names_is_tried_once() -> None:
 def test_what_the_search_for_saturation_saw_of_the_base_is_not_tried_again() -> None:
     draft = _draft()
     tried = (TriedLoad(1, 60.0, 0.0, 1000), TriedLoad(2, 1.0, 0.0, 40_000_000))
-    draft.pilot = Pilot(saturation=(Saturation(SELECT, "null@1us", 2, tried),))
+    draft.change(pilot=Pilot(saturation=(Saturation(SELECT, "null@1us", 2, tried),)))
     said: list[str] = []
     run = _settled(draft, said.append)
     assert said == ["finding how long an event of oltp_point_select takes on null@2us"]
@@ -207,7 +210,7 @@ def test_what_is_known_of_one_candidate_alone_chooses_no_slices() -> None:
 def test_what_saturation_saw_of_the_base_stands_for_no_candidate_that_cannot_be_tried() -> None:
     draft = _draft(rate="1000")
     tried = (TriedLoad(1, 1.0, 0.0, 40_000),)
-    draft.pilot = Pilot(saturation=(Saturation(SELECT, "null@1us", 1, tried),))
+    draft.change(pilot=Pilot(saturation=(Saturation(SELECT, "null@1us", 1, tried),)))
     run = _settled(draft)
     assert run.design.interleaving == TURNS
 
@@ -241,11 +244,13 @@ def test_a_phase_of_few_events_is_not_looked_at(tmp_path: Path) -> None:
 
 def test_each_workload_of_a_run_has_slices_of_its_own() -> None:
     run = _settled(_draft(more=[Workload("insert", {})]))
-    run = replace(run, pilot=replace(run.pilot or Pilot(), latency_ns_p99={SELECT: 61_000}))
-    turns = replace(run.design.interleaving or TURNS, slices={SELECT: Slice(0.02, 0.003)})
-    turns = replace(turns, running=(SELECT,))
+    run = structs.replace(
+        run, pilot=structs.replace(run.pilot or Pilot(), latency_ns_p99={SELECT: 61_000})
+    )
+    turns = structs.replace(run.design.interleaving or TURNS, slices={SELECT: Slice(0.02, 0.003)})
+    turns = structs.replace(turns, running=(SELECT,))
     assert set(turns.slices) == {SELECT}
-    run = replace(run, design=replace(run.design, interleaving=turns))
+    run = structs.replace(run, design=structs.replace(run.design, interleaving=turns))
     plans = [plan_turns(turns, run, plan, 0, run.candidates)[0] for plan in run.workloads]
     assert [(each.slice_ns, each.drain_ns, each.ramp_in_ns) for each in plans] == [
         (20_000_000, 3_000_000, 3_000_000),
@@ -264,7 +269,7 @@ def test_each_workload_of_a_run_has_slices_of_its_own() -> None:
 
 def test_without_turns_there_are_no_slices() -> None:
     draft = _draft(sequential=True)
-    before = draft.freeze().run
+    before = draft.run
     said: list[str] = []
     assert _settled(draft, said.append) == _chosen(draft, TriedEvents(1000, 0)) == before
     assert describe_slices(before) == ""

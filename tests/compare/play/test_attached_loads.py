@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import cast
 
 import pytest
 from fakes import make_candidate, make_trial, make_workload
+from msgspec import structs
 
 from dyno.builds import Build
 from dyno.compare.play.attached_tables import LoadedTables, drop_leftovers, is_prepared
@@ -44,7 +44,7 @@ def side(*names: str, attached: bool = True) -> tuple[Engine, Build]:
 
 def test_nothing_is_loaded_beside_somebodys_tables() -> None:
     loading, reading = (
-        dataclasses.replace(make_workload(), commands=commands)
+        structs.replace(make_workload(), commands=commands)
         for commands in (("prepare", "run"), ("run",))
     )
     with pytest.raises(UsageError, match=r"//joe@h/d is not empty: .*, and theirs is there"):
@@ -56,8 +56,8 @@ def test_nothing_is_loaded_beside_somebodys_tables() -> None:
 def phase(name: str, failed: int = 0, interrupted: bool = False) -> PhaseRecord:
     (played,) = make_trial(1, "old", 0, 100.0).phases
     stream = played.streams[0]
-    tally = dataclasses.replace(stream, failed=failed, intended=stream.intended + failed)
-    return dataclasses.replace(played, phase=name, interrupted=interrupted, streams=(tally,))
+    tally = structs.replace(stream, failed=failed, intended=stream.intended + failed)
+    return structs.replace(played, phase=name, interrupted=interrupted, streams=(tally,))
 
 
 def test_what_a_script_made_is_known_by_the_end_of_its_load() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from dyno.answers import Answer, Column, Refusal
 from dyno.compare.play.contents import (

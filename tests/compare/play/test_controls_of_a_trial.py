@@ -33,7 +33,7 @@ def _played(*words: str, spec: str = "null@10us", status: str = "ok") -> tuple[T
     said: list[str] = []
     prepared = draft_run(
         compare_candidates([spec], "oltp_point_select", SHORT, measuring), said.append
-    ).freeze()
+    )
     trial = play_once(prepared, lambda _: None)
     assert trial.status == status, trial.failure
     return trial, said

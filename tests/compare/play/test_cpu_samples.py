@@ -14,6 +14,7 @@ import pytest
 from fake_driver import GOOD, ONE_BLOCK, PHASE, FakeSetup, fake_setup
 from fake_engine import Journal
 from fakes import make_candidate
+from msgspec import structs
 from small_scripts import PLAIN
 
 from dyno.compare import experiment
@@ -70,7 +71,7 @@ def setup() -> FakeSetup:
 
 def play_sampled(setup: FakeSetup, tmp_path: Path, fails_at: str = "") -> Trial:
     sampler = PhaseSampler(lambda: FakeSampler(setup.journal, fails_at))
-    candidate = dataclasses.replace(make_candidate("a"), embedded=True)
+    candidate = structs.replace(make_candidate("a"), embedded=True)
     job = setup.job(tmp_path, sampler=sampler, candidate=candidate)
     trial, error = play_trial(job, setup.events.append)
     assert error is None
@@ -102,7 +103,7 @@ def test_a_sampler_that_fails_costs_the_profile_and_not_the_phase(
 
 
 def test_what_prepares_is_not_sampled(setup: FakeSetup, tmp_path: Path) -> None:
-    prepared = dataclasses.replace(PHASE, phase="prepare")
+    prepared = structs.replace(PHASE, phase="prepare")
     setup.driver_says = [(GOOD[0], Ready("prepare", 1), prepared, GOOD[-1])]
     assert play_sampled(setup, tmp_path).phases[0].profile is None
     assert not any(each.startswith("sampler") for each in setup.journal)
@@ -121,7 +122,7 @@ def prepare_run(tmp_path: Path, **changes: object) -> tuple[Prepared, RunFolder]
         other = Path(shutil.copy(file, tmp_path / "again.lua"))
         again = dataclasses.replace(made.workloads[0], name=str(other))
         made = dataclasses.replace(made, workloads=(*made.workloads, again))
-    prepared = draft_run(made, lambda _: None).freeze()
+    prepared = draft_run(made, lambda _: None)
     sampling = prepared.run.cpu_sampling
     if sampling and "perf_event" in sampling.missing:
         pytest.skip(sampling.missing)
@@ -206,7 +207,7 @@ def test_a_host_that_permits_nothing_is_tried_before_the_first_trial() -> None:
             raise HostError("perf_event_paranoid is 3")
 
     assert try_sampling(Refused).missing == "perf_event_paranoid is 3"
-    side = dataclasses.replace(make_candidate("a"), build={"address": "mysql:///x"})
+    side = structs.replace(make_candidate("a"), build={"address": "mysql:///x"})
     assert "run already" in choose_cpu_sampling(Measuring(), [side], Refused).missing
 
 
@@ -224,9 +225,9 @@ def test_a_server_is_not_sampled_thread_by_thread_and_an_embedded_engine_is() ->
         def close(self) -> None:
             pass
 
-    server = dataclasses.replace(make_candidate("a"), engine="postgres", embedded=False)
+    server = structs.replace(make_candidate("a"), engine="postgres", embedded=False)
     assert "each thread only" in choose_cpu_sampling(Measuring(), [server], OfThreads).missing
-    engine = dataclasses.replace(make_candidate("a"), engine="sqlite", embedded=True)
+    engine = structs.replace(make_candidate("a"), engine="sqlite", embedded=True)
     assert not choose_cpu_sampling(Measuring(), [engine], OfThreads).missing
 
 

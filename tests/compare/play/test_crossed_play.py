@@ -43,7 +43,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     specs, options = ("fast=null@3ms", "slow=null@6ms"), {"time": "0.2", "warmup_time": "0"}
     made = experiment.compare_candidates(specs, str(folder / "mine.lua"), options, measuring)
     crossed = replace(made, crossed=CrossedFactors({"queries": ("1", "2")}))
-    prepared = draft_run(crossed, lambda _: None).freeze()
+    prepared = draft_run(crossed, lambda _: None)
     kept = create_run(prepared.run, folder / "runs")
     play_run(prepared, kept, lambda _: None)
     run, found = kept.read_run(), kept.read_trials()

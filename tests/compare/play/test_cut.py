@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
 from fakes import make_record, make_tally, make_trial
+from msgspec import structs
 
 from dyno.cli.play import describe_errors
 from dyno.record import Tally, Trial, decode
+from dyno.record.decode import encode
 
 
 def cut_off(events: int) -> Trial:
     tally = make_tally(1e6, cut=events, cut_ns_max=13_000_000_000 if events else 0)
-    return dataclasses.replace(make_trial(1, "new", 0, 1e6), phases=(make_record([tally]),))
+    return structs.replace(make_trial(1, "new", 0, 1e6), phases=(make_record([tally]),))
 
 
 def test_a_trial_says_how_many_events_were_cut_off_and_after_how_long() -> None:
@@ -26,6 +27,6 @@ def test_a_trial_says_how_many_events_were_cut_off_and_after_how_long() -> None:
 
 
 def test_a_record_from_before_the_count_has_none_cut_off() -> None:
-    old: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(make_tally(1e6))))
+    old: dict[str, Any] = json.loads(json.dumps(encode(make_tally(1e6))))
     del old["cut"], old["cut_ns_max"]
     assert decode.decode(Tally, old).cut == 0

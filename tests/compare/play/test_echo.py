@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from fakes import make_phase, make_record, make_run, make_tally, make_trial, make_workload
+from msgspec import structs
 
 from dyno import driver
 from dyno.builds import Build
@@ -29,8 +30,8 @@ TRIPS = {"round_trips": 1000, "sent_bytes": 50_000, "received_bytes": 200_000}
 def _run(**side: Any) -> Run:
     workload = make_workload("select", [make_phase(), make_phase("load", primary=())])
     plain = Candidate("", "real@1", "real", False, {}, {}, {})
-    made = (replace(plain, name=name, **side) for name in SIDES)
-    return replace(make_run(workloads=[workload]), candidates=tuple(made))
+    made = (structs.replace(plain, name=name, **side) for name in SIDES)
+    return structs.replace(make_run(workloads=[workload]), candidates=tuple(made))
 
 
 def _due(run: Run, *played: Trial, build: Build = OURS) -> list[tuple[str, str, int]]:
@@ -54,8 +55,8 @@ def _echo(status: Status = "ok", attempt: int = 1, foreign: float = 0.0) -> Tria
         for name, value in (("busy_ns", foreign), ("idle_ns", 100.0 - foreign), ("own_ns", 0.0))
     )
     noisy = make_record([make_tally(1)], readings=readings)
-    calm = replace(make_trial(3, name_echo("old"), -1, 1), phases=(noisy,))
-    return replace(calm, status=status, attempt=attempt)
+    calm = structs.replace(make_trial(3, name_echo("old"), -1, 1), phases=(noisy,))
+    return structs.replace(calm, status=status, attempt=attempt)
 
 
 def test_the_sizes_are_those_of_what_was_exchanged_on_average() -> None:
@@ -65,7 +66,7 @@ def test_the_sizes_are_those_of_what_was_exchanged_on_average() -> None:
 def test_only_servers_on_this_host_that_played_well_have_an_echo() -> None:
     run = _run()
     assert _due(run) == []
-    assert _due(run, replace(_trial(), status="failed")) == []
+    assert _due(run, structs.replace(_trial(), status="failed")) == []
     assert _due(run, _trial(), build=_runs_already("db.example")) == []
     assert _due(_run(embedded=True), _trial()) == []
     assert _due(run, _trial(round_trips=0)) == []
@@ -77,7 +78,9 @@ def test_candidates_that_stand_alike_share_an_echo() -> None:
     assert [name for _, name, _ in _due(run, *both)] == ["(echo) old"]
     assert run.find_echo_stand(run.candidates[1]) == run.candidates[0]
     for own in ({"controls": {"pinning": "off"}}, {"engine": "other"}, {"build": {"address": "x"}}):
-        apart = replace(run, candidates=(run.candidates[0], replace(run.candidates[1], **own)))
+        apart = structs.replace(
+            run, candidates=(run.candidates[0], structs.replace(run.candidates[1], **own))
+        )
         assert [name for _, name, _ in _due(apart, *both)] == ["(echo) old", "(echo) new"]
 
 

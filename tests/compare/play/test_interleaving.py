@@ -52,7 +52,7 @@ def prepare(
     measuring = Measuring(blocks=blocks, fixed=True, seed=1, limits=CALM)
     options = {"time": time_s, "warmup_time": "0.2"}
     made = experiment.compare_candidates(specs, str(file), options, measuring)
-    return draft_run(made, lambda _: None).freeze()
+    return draft_run(made, lambda _: None)
 
 
 @pytest.fixture
@@ -381,7 +381,7 @@ def test_connections_may_be_held_for_a_whole_trial(tmp_path: Path) -> None:
     file.write_text(PLAIN)
     measuring = Measuring(blocks=3, fixed=True, hold_connections=True)
     made = experiment.compare_candidates(["null@1ms", "null@2ms"], str(file), {}, measuring)
-    run = draft_run(made, lambda _: None).freeze().run
+    run = draft_run(made, lambda _: None).run
     assert run.design.interleaving is not None
     assert (
         plan_turns(run.design.interleaving, run, run.workloads[0], 0, run.candidates)[0].epoch_turns

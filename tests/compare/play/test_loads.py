@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from fakes import make_load, make_trial, make_workload
+from msgspec import structs
 
 from dyno.builds import cache
 from dyno.compare.experiment import Measuring, compare_candidates
@@ -75,7 +76,7 @@ def _played(
     options = {"table_size": "300", "time": "0.1", "warmup_time": "0"}
     measuring = Measuring(blocks=blocks, fixed=True, limits=CALM, seed=3, loads=loads_of)
     experiment = compare_candidates(specs, "oltp_write_only", options, measuring)
-    prepared = draft_run(experiment, lambda _: None).freeze()
+    prepared = draft_run(experiment, lambda _: None)
     kept: RunFolder = create_run(prepared.run, folder)
     play_run(prepared, kept, lambda _: None, Rules(choose_load=choose_load))
     return [trial for trial in kept.read_trials() if trial.block >= 0]
@@ -110,9 +111,9 @@ def test_candidates_whose_files_differ_have_loads_of_their_own(tmp_path: Path) -
 def test_another_driver_may_make_other_rows_and_loads_anew(tmp_path: Path) -> None:
     measuring = Measuring(blocks=3, fixed=True, limits=CALM, seed=3, loads=1)
     experiment = compare_candidates(("sqlite@system",), "kv", BRIEF_KV, measuring)
-    prepared = draft_run(experiment, lambda _: None).freeze()
+    prepared = draft_run(experiment, lambda _: None)
     for driver in ("this", "another"):
-        run = dataclasses.replace(prepared.run, driver_sha256=driver)
+        run = structs.replace(prepared.run, driver_sha256=driver)
         ours = dataclasses.replace(prepared, run=run)
         play_run(ours, create_run(run, tmp_path / driver), lambda _: None, Rules())
     assert len(_kept()) == 2
@@ -130,7 +131,7 @@ def test_numbers_of_threads_share_a_load_of_our_own_scripts_and_of_no_others(
     for threads in ("1", "2"):
         asked = options | {"threads": threads}
         experiment = compare_candidates(("sqlite@system",), workload, asked, measuring)
-        prepared = draft_run(experiment, lambda _: None).freeze()
+        prepared = draft_run(experiment, lambda _: None)
         kept = create_run(prepared.run, tmp_path / threads)
         play_run(prepared, kept, lambda _: None, Rules(choose_load=loads.choose_load))
         assert {t.status for t in kept.read_trials()} == {"ok"}
@@ -158,7 +159,7 @@ def test_a_slow_load_is_kept_and_seven_more(tmp_path: Path) -> None:
 def test_the_first_trial_decides_for_all() -> None:
     slow = make_trial(1, "old", 0, 1.0, conditions=Conditions(load=make_load(of=8)))
     fast = make_trial(1, "old", 0, 1.0)
-    failed = dataclasses.replace(slow, status="failed")
+    failed = structs.replace(slow, status="failed")
     assert loads.choose_load(None, WORKLOAD, [], 0) == LoadChoice(0, 0)
     assert loads.choose_load(None, WORKLOAD, [], 0, size_bytes=1000) is None
     assert loads.choose_load(None, WORKLOAD, [failed], 0) == LoadChoice(0, 0)
@@ -169,7 +170,7 @@ def test_the_first_trial_decides_for_all() -> None:
 def test_the_experiment_decides_before_anybody() -> None:
     assert loads.choose_load(0, WORKLOAD, [], 0) is None
     assert loads.choose_load(3, WORKLOAD, [], 4, size_bytes=1000) == LoadChoice(1, 3)
-    only_run = dataclasses.replace(WORKLOAD, commands=("run",))
+    only_run = structs.replace(WORKLOAD, commands=("run",))
     assert loads.choose_load(3, only_run, [], 4) is None
 
 

@@ -10,6 +10,7 @@ import pytest
 from fake_driver import fake_setup
 from fake_engine import FakeEngine
 from fakes import make_record, make_tally
+from msgspec import structs
 
 from dyno.compare.play.job import TrialJob
 from dyno.compare.play.known_statements import KnownStatements
@@ -54,7 +55,7 @@ def make_statement(text: str, kind: Any = "read", sent: int = 1) -> StatementTal
 
 def make_phases(*statements: StatementTally, phase: str = "run") -> list[PhaseRecord]:
     record = make_record([make_tally(10.0, statements=statements)])
-    return [dataclasses.replace(record, phase=phase)]
+    return [structs.replace(record, phase=phase)]
 
 
 def make_examples(*texts: str, value: str = "7") -> list[StatementExample]:
@@ -158,7 +159,7 @@ def test_what_was_prepared_has_a_generic_plan_too_and_a_text_has_none(job: Trial
     generic = dataclasses.replace(job, engine=GenericEngine(fake_setup().journal))
     phases = make_phases(make_statement("a=?"), make_statement("b=?"), make_statement("c=?"))
     examples = [
-        dataclasses.replace(example, prepared=prepared)
+        structs.replace(example, prepared=prepared)
         for example, prepared in zip(
             make_examples("a=?", "b=?", "c=?"), ("a=$1", "", "c=$1 refused"), strict=True
         )
@@ -171,7 +172,7 @@ def test_what_was_prepared_has_a_generic_plan_too_and_a_text_has_none(job: Trial
 def test_statements_that_a_script_names_are_explained_before_the_first_block_too(
     job: TrialJob, asked: list[str]
 ) -> None:
-    named = dataclasses.replace(
+    named = structs.replace(
         job.tools.describe(PLAN), plans=(PlannedStatement("by key", "SELECT 1"),)
     )
     naming = dataclasses.replace(

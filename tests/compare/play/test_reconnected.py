@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
 from fakes import make_record, make_run, make_tally, make_trial, make_trials
+from msgspec import structs
 from report.page_text import draw
 
 from dyno.cli.play import describe_errors
 from dyno.judge.analysis.judge import judge
 from dyno.record import Tally, Trial, decode
+from dyno.record.decode import encode
 from dyno.report import Book
 from dyno.report.sections.audits import SECTION
 
 
 def lossy(reconnected: int) -> Trial:
     record = make_record([make_tally(1e6, reconnected=reconnected)])
-    return dataclasses.replace(make_trial(1, "new", 0, 1e6), phases=(record,))
+    return structs.replace(make_trial(1, "new", 0, 1e6), phases=(record,))
 
 
 def test_a_trial_says_how_many_connections_were_lost() -> None:
@@ -37,6 +38,6 @@ def test_the_report_says_where_connections_were_lost(tmp_path: Path) -> None:
 
 
 def test_a_record_from_before_the_count_has_none_lost() -> None:
-    old: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(make_tally(1e6))))
+    old: dict[str, Any] = json.loads(json.dumps(encode(make_tally(1e6))))
     del old["reconnected"]
     assert decode.decode(Tally, old).reconnected == 0

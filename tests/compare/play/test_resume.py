@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import signal
 import subprocess
@@ -11,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from processes import users_of, wait_for
 from small_scripts import PLAIN
 
@@ -40,7 +40,7 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     calm = {"steal_percent": 100.0, "foreign_percent": 100.0}
     measuring = Measuring(blocks=BLOCKS, fixed=True, seed=1, limits=calm, sequential=True)
     made = experiment.compare_candidates(["null@1ms", "null@2ms"], str(script), OPTIONS, measuring)
-    return create_run(draft_run(made, lambda _: None).freeze().run, tmp_path / "runs")
+    return create_run(draft_run(made, lambda _: None).run, tmp_path / "runs")
 
 
 def play(kept: RunFolder, told: Callable[[watch.Event], None] = lambda _: None) -> None:
@@ -151,19 +151,19 @@ def test_a_run_goes_on_only_where_nothing_changed(begun: RunFolder) -> None:
         "dyno-driver is another one"
     ]
     assert list_changes_since(run, prepared, here | {"group": "ci"}) == [], "only a name for it"
-    old = dataclasses.replace(run, host={n: v for n, v in run.host.items() if n != "id"})
+    old = structs.replace(run, host={n: v for n, v in run.host.items() if n != "id"})
     assert list_changes_since(old, prepared, here) == [], "a run from before hosts had ids"
-    named = dataclasses.replace(run, host=run.host | {"id": "a"})
+    named = structs.replace(run, host=run.host | {"id": "a"})
     assert list_changes_since(named, prepared, here | {"id": "b"}) == [
         "this is another host: its id was 'a' and is 'b'"
     ]
-    (clause,) = list_changes_since(dataclasses.replace(run, sources_sha256="0"), prepared, here)
+    (clause,) = list_changes_since(structs.replace(run, sources_sha256="0"), prepared, here)
     assert (
         clause == "dyno itself is another one (its code has changed since, under the same version)"
     )
-    older = dataclasses.replace(run, sources_sha256="0", dyno="0.0.9")
+    older = structs.replace(run, sources_sha256="0", dyno="0.0.9")
     assert list_changes_since(older, prepared, here)[0].startswith(
         "dyno itself is another one (it was"
     )
-    assert list_changes_since(dataclasses.replace(run, sources_sha256=""), prepared, here) == []
+    assert list_changes_since(structs.replace(run, sources_sha256=""), prepared, here) == []
     assert begun.read_trials() == []

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from fake_driver import GOOD, FakeSetup, begin_run, fake_setup, judge_by_blocks
+from msgspec import structs
 
 from dyno.compare.play import watch
 from dyno.compare.play.run import Rules, play_run
@@ -60,11 +61,9 @@ def test_a_log_ends_within_its_budget_and_says_what_its_blocks_take(
     """A script by count guesses its length; every look at the clock is 50 s after the last."""
     prepared, kept = begin_run(setup, tmp_path)
     (plan,) = prepared.run.workloads
-    counted = [dataclasses.replace(it, stop=Stop("count", events=0)) for it in plan.phases]
-    plan = dataclasses.replace(plan, phases=tuple(counted))
-    prepared = dataclasses.replace(
-        prepared, run=dataclasses.replace(prepared.run, workloads=(plan,))
-    )
+    counted = [structs.replace(it, stop=Stop("count", events=0)) for it in plan.phases]
+    plan = structs.replace(plan, phases=tuple(counted))
+    prepared = dataclasses.replace(prepared, run=structs.replace(prepared.run, workloads=(plan,)))
     clock = itertools.count(0.0, 50.0)
     rules = Rules(
         analyse=judge_by_blocks((4,), decided=4),

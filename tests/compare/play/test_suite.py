@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from fakes import make_readings, make_record, make_run, make_tally, make_trial, make_workload
 from judging import judge_unaudited
+from msgspec import structs
 
 from dyno.builds import Build
 from dyno.compare.experiment import Experiment, Measuring, Workload, compare_candidates
@@ -37,7 +38,7 @@ def played(slowdowns: dict[tuple[str, str], float]) -> list[Trial]:
             for name in NAMES:
                 log = slowdowns.get((workload.name, name), 0.0) + rng.normal(0.0, 0.002)
                 trial = make_trial(len(trials) + 1, name, block, 1e6 * float(np.exp(-log)))
-                trials.append(dataclasses.replace(trial, workload=workload.name))
+                trials.append(structs.replace(trial, workload=workload.name))
     return trials
 
 
@@ -58,9 +59,7 @@ def test_a_suite_passes_where_each_of_its_parts_does_and_says_so() -> None:
 def test_one_part_that_is_open_keeps_the_suite_from_passing() -> None:
     trials = played({})
     wild = [
-        dataclasses.replace(
-            t, phases=(make_record([make_tally(1e6 * (1.1 if t.block % 2 else 0.9))]),)
-        )
+        structs.replace(t, phases=(make_record([make_tally(1e6 * (1.1 if t.block % 2 else 0.9))]),))
         if (t.workload, t.candidate) == ("update", "c")
         else t
         for t in trials
@@ -97,7 +96,7 @@ def test_the_driver_plays_a_suite_and_each_candidate_meets_the_base_in_its_block
     few_queries = {"point_selects": "2", **{f"{kind}_ranges": "0" for kind in kinds}}
     more = Workload("oltp_read_only", options | few_queries)
     made = dataclasses.replace(made, workloads=(*made.workloads, more))
-    prepared = draft_run(made, lambda _: None).freeze()
+    prepared = draft_run(made, lambda _: None)
     home = create_run(prepared.run, tmp_path)
     play_run(prepared, home, lambda _: None)
     rows = [c for c in judge(home.read_run(), home.read_trials()).comparisons if c.primary]

@@ -132,7 +132,7 @@ def _run(folder: Path, *, sequential: bool) -> RunFolder:
     measuring = Measuring(blocks=3, fixed=True, seed=1, limits=limits, sequential=sequential)
     options = {"time": "1.5", "warmup_time": "0.2"}
     made = experiment.compare_candidates(["null@1ms", "null@2ms"], str(file), options, measuring)
-    return create_run(draft_run(made, lambda _: None).freeze().run, folder / "runs")
+    return create_run(draft_run(made, lambda _: None).run, folder / "runs")
 
 
 def _stopped(folder: RunFolder, who: str) -> Verdict:

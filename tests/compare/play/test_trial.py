@@ -9,6 +9,7 @@ import pytest
 from fake_driver import GOOD, PHASE, FakeSetup, fake_setup
 from fake_engine import FakeEngine
 from fakes import make_candidate, make_run
+from msgspec import structs
 
 from dyno.builds import Build
 from dyno.cli.terminal.live import format_trial, is_told
@@ -46,7 +47,7 @@ def test_a_trial_records_what_was_measured_held_and_found(setup: FakeSetup, tmp_
     played, _ = play_trial(job, setup.events.append)
     counter = Reading("fake", "counter", "ns", "lower", 10.0, True)
     gauge = Reading("fake", "gauge", "B", "lower", 7.0, False)
-    assert played.phases == (dataclasses.replace(PHASE, readings=(counter, gauge)),)
+    assert played.phases == (structs.replace(PHASE, readings=(counter, gauge)),)
     fake = ControlCondition("off", details={"was": "off"})
     assert played.conditions.controls == {"fake": fake}
     assert played.conditions.driver and played.conditions.driver.prefix == "nice"
@@ -85,7 +86,7 @@ def test_an_interrupted_trial_keeps_the_driver_s_last_words(
 def test_the_engine_s_process_gets_prefix_and_environment_not_the_driver_s(
     setup: FakeSetup, tmp_path: Path
 ) -> None:
-    served = dataclasses.replace(make_candidate("a"), embedded=False)
+    served = structs.replace(make_candidate("a"), embedded=False)
     play_trial(setup.job(tmp_path, candidate=served), setup.events.append)
     assert setup.launches[0].prefix == ()
     assert "MARK" not in setup.launches[0].environment
@@ -131,7 +132,7 @@ def test_an_engine_that_outlives_a_failed_trial_is_said_beside_why_that_failed(
 def test_tables_that_a_failed_trial_leaves_in_a_server_are_said(
     setup: FakeSetup, tmp_path: Path
 ) -> None:
-    loaded = dataclasses.replace(PHASE, phase="prepare")
+    loaded = structs.replace(PHASE, phase="prepare")
     setup.driver_says = [(GOOD[0], loaded, TrialFailed("it gave up"))]
     build = Build("there", "there", "1", Path("/bin/true"), attached=True)
 

@@ -52,7 +52,7 @@ def crossed(
 
 
 def resolve(*args: Any, **words: Any) -> Run:
-    return draft_run(crossed(*args, **words), lambda _: None).freeze().run
+    return draft_run(crossed(*args, **words), lambda _: None).run
 
 
 def test_each_factor_is_known_by_whose_word_it_is(script: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import machines
 import pytest
 from engine_callbacks import ask_nothing
 from fakes import make_run
+from msgspec import structs
 
 from dyno.builds import Build, Say
 from dyno.cli.terminal.announcement import format_memory
@@ -39,21 +39,20 @@ class Caching:
 def caching(cache: str = "1", attached: bool = False, sequential: bool | None = None) -> RunDraft:
     """Two candidates with a cache each, one connection."""
     run = make_run()
-    sides = tuple(dataclasses.replace(each, settings={"cache": cache}) for each in run.candidates)
+    sides = tuple(structs.replace(each, settings={"cache": cache}) for each in run.candidates)
     names = [side.name for side in sides]
-    design = dataclasses.replace(run.design, interleaving=TURNS)
+    design = structs.replace(run.design, interleaving=TURNS)
     build = Build("fake", "", "1", Path(), attached=attached)
     engines: dict[str, Any] = dict.fromkeys(names, Caching())
     asked = Experiment("any", (), (), Measuring(sequential=sequential))
-    draft = RunDraft(asked, (), run.workloads, design, sides, engines=engines)
-    draft.builds = dict.fromkeys(names, build)
-    return draft
+    run = structs.replace(run, design=design, candidates=sides)
+    return RunDraft(run, engines, dict.fromkeys(names, build), experiment=asked)
 
 
 def fitted(draft: RunDraft, say: Say, machine: Machine) -> Prepared:
     """The run as it fits this machine."""
     fit_memory(draft, say, machine)
-    return draft.freeze()
+    return draft
 
 
 def host(folder: Path, available_gib: float, files: Mapping[str, str] | None = None) -> Machine:
@@ -74,7 +73,7 @@ def test_where_all_fit_the_announcement_says_what_they_take(tmp_path: Path) -> N
         format_memory(there) == "Interleaved: both engines are up at once, about 2.2 GB of 21.5 GB."
     )
     assert not said
-    assert format_memory(caching().freeze()) == ""
+    assert format_memory(caching()) == ""
 
 
 @pytest.mark.parametrize(
@@ -121,8 +120,8 @@ def test_turns_that_were_asked_for_and_turns_begun_are_refused_by_name(tmp_path:
     with pytest.raises(HostError, match=refusal):
         fit_memory(caching("3", sequential=False), print, small)
     with pytest.raises(HostError, match=refusal):
-        check_memory(caching("3").freeze(), small)
-    check_memory(caching("1").freeze(), small)
+        check_memory(caching("3"), small)
+    check_memory(caching("1"), small)
 
 
 def test_a_server_that_runs_already_takes_nothing_more(tmp_path: Path) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import astuple
 from small_scripts import PHASES, PLAIN, resolve
 
 from dyno.compare import experiment
@@ -95,7 +95,7 @@ def test_an_experiment_may_name_its_primaries(script: Path) -> None:
     def judged_by(**primary: Any) -> dict[str, list[tuple[Any, ...]]]:
         workload = Workload(str(script), {}, (primary,))
         made = Experiment("x", sides, (workload,))
-        return primaries(only(draft_run(made, lambda _: None).freeze().run))
+        return primaries(only(draft_run(made, lambda _: None).run))
 
     found = judged_by(phase="then", metric="latency_ns_p99", margin_percent=3)
     assert found == {"first": [], "then": [("one", "latency_ns_p99", 3)]}

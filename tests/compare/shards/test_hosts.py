@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
 from fakes import make_run, make_trials
+from msgspec import structs
 
 from dyno.compare.run_folder import RunFolder
 from dyno.compare.shards.found_shares import FoundShare
@@ -21,7 +21,7 @@ def make_found(
     """A share whose first and last trial began at these minutes."""
     share = DealtShare(index, 2, "blocks", "e", "s", host, boot, label, {}, {})
     trials = tuple(
-        dataclasses.replace(trial, started_utc=f"2026-01-01T00:{minute:02}:00Z")
+        structs.replace(trial, started_utc=f"2026-01-01T00:{minute:02}:00Z")
         for minute, trial in zip(minutes, make_trials({"new": [0.0]}), strict=True)
     )
     return FoundShare(Path("x"), RunFolder(Path("x")), make_run(), share, trials)

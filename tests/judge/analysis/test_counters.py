@@ -3,12 +3,12 @@ are not."""
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from collections.abc import Mapping, Sequence
 
 from fakes import make_run, make_trials
 from judging import judge_unaudited
+from msgspec import structs
 
 from dyno.host.probes.work import COUNTERS
 from dyno.judge.analysis import cause
@@ -47,8 +47,8 @@ def _with_readings(trial: Trial, counted: Counted) -> Trial:
         )
         for name, each in counted.items()
     )
-    record = dataclasses.replace(record, readings=(*record.readings, *own))
-    return dataclasses.replace(trial, phases=(record,))
+    record = structs.replace(record, readings=(*record.readings, *own))
+    return structs.replace(trial, phases=(record,))
 
 
 def find_differences(trials: Sequence[Trial]) -> dict[str, CounterDifference]:
@@ -108,7 +108,7 @@ def test_a_counter_of_one_of_several_workloads_says_of_which() -> None:
     differing = CounterDifference(
         "tpcc", "run", "new", "fsyncs", "fsyncs", 0.0, 1.0, 1.0, 1.0, 1.0, 0.001, True
     )
-    alike = dataclasses.replace(differing, workload="kv", differs=False)
+    alike = structs.replace(differing, workload="kv", differs=False)
     (told,) = cause.say_counters([differing, alike])
     assert told == "an operation takes 1.00 more fsyncs [1.00, 1.00] (0 → 1.00) in tpcc run"
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
 from fakes import make_latency, make_run, make_tally, make_trials
 from judging import judge_unaudited, logs, primary
+from msgspec import structs
 
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits.ledger import AUDIT
@@ -32,8 +32,8 @@ def outlasted(*sides: str, **changes: Any) -> tuple[Run, list[Trial]]:
 
 
 def replace_tally(trial: Trial, tally: Tally) -> Trial:
-    records = tuple(dataclasses.replace(it, streams=(tally,)) for it in trial.phases)
-    return dataclasses.replace(trial, phases=records)
+    records = tuple(structs.replace(it, streams=(tally,)) for it in trial.phases)
+    return structs.replace(trial, phases=records)
 
 
 def test_a_candidate_whose_event_outlasts_the_phase_is_slower_by_so_much_at_least() -> None:

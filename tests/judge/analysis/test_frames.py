@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from fakes import make_run
+from msgspec.structs import replace
 from sampled_trials import ENGINE, change, make_sampled, vary
 
 from dyno.judge.analysis.cpu_samples import SampledPhase, list_sampled_phases

@@ -13,6 +13,7 @@ from fakes import (
     make_workload,
 )
 from judging import FixedAudit, logs, primary
+from msgspec import structs
 
 from dyno.judge.analysis.judge import judge
 from dyno.judge.audits import Audit
@@ -55,7 +56,7 @@ def _judged(phase: str, *numbers: int, judged: tuple[str, ...]) -> Verdict:
     phases = [make_phase(name, primary=primary[name]) for name in primary]
     records = tuple(make_record([make_tally(1000)], phase=name) for name in primary)
     steady = [0.001, -0.001] * 5
-    trials = [vars(trial) | {"phases": records} for trial in make_trials({"new": steady})]
+    trials = [structs.asdict(trial) | {"phases": records} for trial in make_trials({"new": steady})]
     run = make_run(workloads=[make_workload(phases=phases)])
     return judge(run, [Trial(**fields) for fields in trials], {"injected": injected})
 

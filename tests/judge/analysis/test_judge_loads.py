@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 import scipy
 from fakes import make_load, make_run, make_trials
 from judging import judge_unaudited
+from msgspec import structs
 
 from dyno.judge.stats.log_ratio import to_percent
 from dyno.record import Comparison, Conditions, Trial
@@ -23,7 +23,7 @@ TRIALS = make_trials({"new": LOGS}, per_s=1e9)
 def kept(trials: Sequence[Trial], of: int, *, shared: bool = False) -> list[Trial]:
     """The trials, begun with `of` kept loads in turn."""
     return [
-        dataclasses.replace(
+        structs.replace(
             trial,
             conditions=Conditions(
                 load=make_load(f"{'' if shared else trial.candidate}{trial.block % of}")

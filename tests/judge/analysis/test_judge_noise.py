@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from fakes import CALM, make_run, make_trial, make_trials
 from judging import CROWDED, NOISY, analyse_unaudited, judge_unaudited, logs, noisy, primary
+from msgspec import structs
 
 from dyno.record import Failure
 
@@ -56,7 +55,7 @@ def test_a_host_that_spoils_every_block_is_given_up_at_the_first_look_with_the_r
 
 def test_a_block_with_a_failed_trial_counts_for_nothing() -> None:
     trials = make_trials({"new": logs(0.0, 0.005, 6)})
-    trials[-1] = dataclasses.replace(trials[-1], status="failed", failure=Failure("disk full"))
+    trials[-1] = structs.replace(trials[-1], status="failed", failure=Failure("disk full"))
     verdict = judge_unaudited(make_run(), trials)
     assert (verdict.complete, verdict.overall) == (False, "inconclusive")
     assert "new failed: disk full" in verdict.sentence

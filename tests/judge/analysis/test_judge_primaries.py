@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from fakes import (
     make_phase,
@@ -16,6 +14,7 @@ from fakes import (
     make_workload,
 )
 from judging import analyse_unaudited, judge_unaudited, logs, primary
+from msgspec import structs
 
 from dyno.record import Trial
 
@@ -57,7 +56,7 @@ def test_the_worst_primary_is_the_verdict() -> None:
 
 def test_what_is_explored_never_sets_the_verdict() -> None:
     trials = [
-        dataclasses.replace(
+        structs.replace(
             trial,
             phases=(
                 make_record(
@@ -94,7 +93,7 @@ def test_a_phase_whose_paced_writers_fell_behind_gets_no_verdict(done: int, word
     phase["primary"].append({"stream": "writer", "metric": "rate_per_s", "margin_percent": None})
     run = make_run(workloads=[make_workload(phases=[phase])])
     trials = [
-        dataclasses.replace(paced(done, name), block=block, number=2 * block + place)
+        structs.replace(paced(done, name), block=block, number=2 * block + place)
         for block in range(6)
         for place, name in enumerate(["old", "new"])
     ]

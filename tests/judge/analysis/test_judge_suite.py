@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
 from fakes import make_run, make_trials, make_workload
 from judging import FixedAudit, analyse_unaudited, judge_unaudited, logs
+from msgspec import structs
 
 from dyno.judge.analysis.judge import judge
 from dyno.record import Finding, Run, Trial
@@ -25,7 +25,7 @@ def played(means: list[float], sd: float = 0.03, blocks: int = 10) -> list[Trial
     for at, (name, mean) in enumerate(zip(NAMES, means, strict=True)):
         made = make_trials({"new": logs(mean, sd, blocks, seed=at + 1)})
         first = len(trials)
-        trials += [dataclasses.replace(t, workload=name, number=first + t.number) for t in made]
+        trials += [structs.replace(t, workload=name, number=first + t.number) for t in made]
     return trials
 
 

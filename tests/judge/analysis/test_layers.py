@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from fakes import make_run
 from judging import judge_unaudited
+from msgspec import structs
 from sampled_trials import ENGINE, Costs, add_profile, change, make_sampled, vary
 
 from dyno.judge.analysis.cpu_samples import ENGINES_OWN, LIBRARIES, UNKNOWN
@@ -114,9 +113,9 @@ def test_layers_that_hold_next_to_nothing_are_not_tested_and_cost_no_certainty()
 
 def test_phases_without_samples_on_one_side_have_no_layers() -> None:
     trials = make_sampled(ENGINE, ENGINE)
-    phases = [dataclasses.replace(trial.phases[0], profile=None) for trial in trials]
+    phases = [structs.replace(trial.phases[0], profile=None) for trial in trials]
     none = [
-        dataclasses.replace(trial, phases=(phase,)) if trial.candidate == "new" else trial
+        structs.replace(trial, phases=(phase,)) if trial.candidate == "new" else trial
         for trial, phase in zip(trials, phases, strict=True)
     ]
     assert not compare_layers(RunView(ONE, none), "new", [])
@@ -128,9 +127,9 @@ def test_sides_that_were_sampled_differently_are_not_compared() -> None:
     for trial in trials:
         profile = trial.phases[0].profile
         assert profile
-        seen = dataclasses.replace(profile, kernel=trial.candidate == "old")
-        phase = dataclasses.replace(trial.phases[0], profile=seen)
-        unlike.append(dataclasses.replace(trial, phases=(phase,)))
+        seen = structs.replace(profile, kernel=trial.candidate == "old")
+        phase = structs.replace(trial.phases[0], profile=seen)
+        unlike.append(structs.replace(trial, phases=(phase,)))
     assert not compare_layers(RunView(ONE, unlike), "new", [])
 
 
@@ -170,8 +169,8 @@ def test_a_layer_that_differs_is_named_though_the_whole_stays_within_its_margin(
 
 
 def test_across_engines_only_layers_that_both_have_are_told_apart() -> None:
-    other = dataclasses.replace(ONE.candidates[1], engine="other")
-    run = dataclasses.replace(ONE, candidates=(ONE.candidates[0], other))
+    other = structs.replace(ONE.candidates[1], engine="other")
+    run = structs.replace(ONE, candidates=(ONE.candidates[0], other))
     found = compare(make_sampled(ENGINE, change(ENGINE, search=900.0)), run)
     assert {row.layer for row in found.layers} == {ENGINES_OWN, "kernel: network", UNKNOWN}
     assert found.is_across_engines
@@ -203,11 +202,11 @@ def test_what_has_no_layer_is_that_of_the_side_with_more() -> None:
 def test_of_several_phases_the_sentence_tells_the_one_that_changed_most_and_where_it_is() -> None:
     cheap = compare(make_sampled(ENGINE, change(ENGINE, yyparse=900.0), noise=vary(15, 0.5)))
     dear = compare(make_sampled(ENGINE, change(ENGINE, yyparse=1_900.0), noise=vary(15, 0.5)))
-    by_workload = [dataclasses.replace(dear, workload="update"), cheap]
+    by_workload = [structs.replace(dear, workload="update"), cheap]
     first, *others = describe_cpu(by_workload)
     assert " on new in update, " in first
     assert others[-1] == "CPU time differs in 1 further phase"
-    by_phase = describe_cpu([dataclasses.replace(dear, phase="second"), cheap])
+    by_phase = describe_cpu([structs.replace(dear, phase="second"), cheap])
     assert " on new in second, " in next(by_phase)
 
 
@@ -221,7 +220,7 @@ def test_where_no_layer_is_certain_the_likeliest_are_told_as_such() -> None:
 
 def test_where_no_layer_is_sampled_the_sentence_ends_in_no_empty_list() -> None:
     found = compare(make_sampled(ENGINE, change(ENGINE, yyparse=1_900.0), noise=vary(15, 0.5)))
-    first = next(iter(describe_cpu([dataclasses.replace(found, layers=())])))
+    first = next(iter(describe_cpu([structs.replace(found, layers=())])))
     assert first.endswith(", no large part is certain")
 
 
@@ -248,7 +247,7 @@ def test_an_uncertain_share_is_not_told_as_an_explanation_or_as_none(
     share: tuple[float, float, float], told: str
 ) -> None:
     found = compare(make_sampled(ENGINE, ENGINE, noise=vary(9, 0.5)))
-    said = describe_explained(dataclasses.replace(found, explained=ExplainedShare(*share)))
+    said = describe_explained(structs.replace(found, explained=ExplainedShare(*share)))
     assert told in said
 
 
@@ -256,7 +255,7 @@ def test_a_small_layer_that_is_certain_does_not_stand_in_front_of_a_large_one_th
     found = compare(make_sampled(ENGINE, change(ENGINE, tcp_sendmsg=200.0), noise=vary(22, 0.1)))
     network = find_layer(found, "kernel: network")
     assert network.word == "costlier"
-    large = dataclasses.replace(
+    large = structs.replace(
         find_layer(found, "b-tree"), difference_ns=9_000.0, word="undecided", p_value=0.2
     )
     rows = (
@@ -264,8 +263,8 @@ def test_a_small_layer_that_is_certain_does_not_stand_in_front_of_a_large_one_th
         network,
         *(it for it in found.layers if it.layer not in ("b-tree", network.layer)),
     )
-    total = dataclasses.replace(found.total, difference_ns=9_200.0)
-    first = next(iter(describe_cpu([dataclasses.replace(found, total=total, layers=rows)])))
+    total = structs.replace(found.total, difference_ns=9_200.0)
+    first = next(iter(describe_cpu([structs.replace(found, total=total, layers=rows)])))
     assert "network" not in first and "no large part is certain" in first
     assert first.endswith(" in the b-tree")
 
@@ -288,13 +287,13 @@ def test_how_much_of_the_time_cpu_explains_is_told_where_time_is_slower_and_nowh
     dearer = change(whole, yyparse=1_000 * (np.exp(0.1) - 1))
     trials = make_sampled(whole, dearer, slowdown=0.1, noise=vary(10, 0.5))
     on_one_core = Conditions(pinning=PinningCondition((1,), (0,)))
-    slower = find_cause([dataclasses.replace(trial, conditions=on_one_core) for trial in trials])
+    slower = find_cause([structs.replace(trial, conditions=on_one_core) for trial in trials])
     assert find_cause(trials).cpu[0].explained is None, "nobody knows the cores"
     share = slower.cpu[0].explained
     assert share and share.low_percent < 100 < share.high_percent
     assert "CPU time explains " in slower.sentence
     equal = make_sampled(whole, dearer, noise=vary(10, 0.5))
-    equal = [dataclasses.replace(trial, conditions=on_one_core) for trial in equal]
+    equal = [structs.replace(trial, conditions=on_one_core) for trial in equal]
     assert find_cause(equal).cpu[0].explained is None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import trial
 from fakes import make_latency, make_record, make_run, make_tally, make_trial
 from hdr import added_up, encoded, percentile
 from judging import judge_unaudited
+from msgspec import structs
 
 from dyno.driver.plan import Plan, Script
 from dyno.judge.analysis.measures import compute_joint_percentiles, compute_measures
@@ -38,7 +38,7 @@ dyno.phases = { { name = "both", stop = { kind = "time", duration_s = 0.3 }, str
 
 
 def stream(name: str, values: Sequence[int]) -> Tally:
-    latency = dataclasses.replace(make_latency(1e6, len(values)), hdr=encoded(values))
+    latency = structs.replace(make_latency(1e6, len(values)), hdr=encoded(values))
     return make_tally(100.0, name=name, unit="query", latency=latency)
 
 
@@ -46,10 +46,10 @@ def played_beside(*streams: Tally) -> PhaseRecord:
     """A phase of streams of one unit, with what the driver adds up of them."""
     whole = added_up([tally.latency.hdr for tally in streams])
     names = ("50", "95", "99", "99.9")
-    latency = dataclasses.replace(
+    latency = structs.replace(
         make_latency(1e6, 1), percentiles_ns={it: percentile(whole, float(it)) for it in names}
     )
-    return dataclasses.replace(make_record(streams), together={"query": latency})
+    return structs.replace(make_record(streams), together={"query": latency})
 
 
 def test_streams_of_one_unit_have_their_percentiles_together() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 from fakes import make_run, make_trials
 from judging import judge_unaudited
+from msgspec import structs
 from report.page_text import draw, format_verdict, words
 
 from dyno.judge.analysis.plans import find_first_difference
@@ -32,7 +32,7 @@ def make_book(*fields: dict[str, dict[str, list[str]]]) -> Book:
 
 def _with_field(trial: Trial, field: str, value: str) -> Trial:
     change: dict[str, Any] = {field: {STATEMENT: value} if value else {}}
-    return dataclasses.replace(trial, **change)
+    return structs.replace(trial, **change)
 
 
 def find_cause(book: Book) -> Cause:
@@ -107,7 +107,7 @@ def test_statements_without_a_plan_are_counted_with_the_reason() -> None:
 
 def test_the_terminal_says_it_of_few_candidates_and_counts_the_others() -> None:
     book = make_book({"plans": {"old": [SEARCH] * 3, "new": [SCAN] * 3}})
-    many = dataclasses.replace(book.verdict, causes=book.verdict.causes * 6)
+    many = structs.replace(book.verdict, causes=book.verdict.causes * 6)
     told = format_verdict(book.run, many, width=200)
     assert told.count("what changed: ") == 4
     assert "what changed on 2 further candidates is in report.html" in told

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 
 import pytest
+from msgspec import structs
 from rehearsed import (
     EVERY,
     FAILS,
@@ -25,6 +25,7 @@ from rehearsed import (
 
 from dyno.judge.analysis.judge import judge
 from dyno.record import ComparedStatement, Failure, FolderUpgrade
+from dyno.record.decode import encode
 from dyno.record.integrity import IntegrityCheck
 from dyno.report.export import to_json_result
 
@@ -45,7 +46,7 @@ def test_each_class_has_its_gravest_word_and_the_first_line_counts_them() -> Non
 
 
 def test_classes_that_are_the_same_pass_and_their_open_time_is_told() -> None:
-    other = dataclasses.replace(SAME, text="SELECT 2", name="")
+    other = structs.replace(SAME, text="SELECT 2", name="")
     found = rehearse((SAME, other, TABLE), {"SELECT 1": 1.0})
     assert found.exit_code == 0
     assert "none fails on 18, none answers differently; 2 are the same" in found.sentence
@@ -74,7 +75,7 @@ def test_what_is_accepted_is_counted_and_not_judged(statement: ComparedStatement
 
 
 def test_too_much_that_was_not_judged_opens_the_page_and_has_an_exit_of_its_own() -> None:
-    many = dataclasses.replace(LEFT, undecidable=600, unsteady=500, not_compared=90, downstream=80)
+    many = structs.replace(LEFT, undecidable=600, unsteady=500, not_compared=90, downstream=80)
     found = rehearse((SAME, many), {}, untimed=True)
     assert found.exit_code == 2
     assert found.sentence.startswith(
@@ -84,14 +85,14 @@ def test_too_much_that_was_not_judged_opens_the_page_and_has_an_exit_of_its_own(
 
 
 def test_a_table_that_ends_with_other_rows_is_told_in_the_first_line() -> None:
-    table = dataclasses.replace(TABLE, same=0, differs=1, what="rows")
-    found = rehearse((SAME, table, dataclasses.replace(TABLE, text="rows of u")), {})
+    table = structs.replace(TABLE, same=0, differs=1, what="rows")
+    found = rehearse((SAME, table, structs.replace(TABLE, text="rows of u")), {})
     assert found.sentence.endswith("1 of 2 tables holds other rows in the end.")
     assert found.exit_code == 1
 
 
 def test_a_class_that_costs_more_on_the_whole_comes_first() -> None:
-    often = dataclasses.replace(SLOW, text="often", same=10_000, name="often")
+    often = structs.replace(SLOW, text="often", same=10_000, name="often")
     found = rehearse((SLOW, often), {"slow": 3.0, "often": 1.5})
     assert [it.answers.text for it in found.classes] == ["often", SLOW.text]
     assert [round(it.time.cost_ns / 1e9, 1) for it in found.classes if it.time] == [5.5, 0.2]
@@ -99,7 +100,7 @@ def test_a_class_that_costs_more_on_the_whole_comes_first() -> None:
 
 
 def test_classes_without_a_time_of_their_own_are_timed_together() -> None:
-    rare = dataclasses.replace(SAME, name="")
+    rare = structs.replace(SAME, name="")
     found = rehearse((rare,), {"all other statements": 2.0})
     assert found.exit_code == 1
     assert "The classes that are timed together get slower (+100 %)." in found.sentence
@@ -113,7 +114,7 @@ def test_a_changed_plan_that_is_slower_too_says_both_and_fails_the_rehearsal() -
 
 
 def test_a_plan_that_two_blocks_of_new_have_not_is_no_change() -> None:
-    (found,) = rehearse((dataclasses.replace(PLANNED, name="unknown"),)).classes
+    (found,) = rehearse((structs.replace(PLANNED, name="unknown"),)).classes
     assert found.word == "same" and not found.plan
 
 
@@ -129,7 +130,7 @@ def test_a_new_server_that_dies_of_the_log_fails_and_one_that_was_not_played_is_
 
 def test_with_hidden_literals_no_value_of_an_execution_is_told() -> None:
     found = rehearse(hides_literals=True)
-    told = json.dumps([dataclasses.asdict(it) for it in found.classes])
+    told = json.dumps([encode(it) for it in found.classes])
     assert "gone(7)" not in told and "(300)" not in told
     assert "function gone(integer) does not exist ?" in told
     (planned,) = [it for it in found.classes if it.plan]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 from pathlib import Path
 
 import pytest
 from fakes import make_readings, make_record, make_run, make_tally, make_trial
 from judging import judge_unaudited
+from msgspec import structs
 
 from dyno.judge.analysis.run_view import RunView
 from dyno.record import CLIENT_BASELINE, Run, Trial
@@ -31,7 +31,7 @@ def _beside_null() -> tuple[Run, list[Trial]]:
     """
     run = make_run(analyses=(2,))
     null, other = run.candidates
-    run = dataclasses.replace(run, candidates=(null, dataclasses.replace(other, engine="sqlite")))
+    run = structs.replace(run, candidates=(null, structs.replace(other, engine="sqlite")))
     trials = [_costing(1, CLIENT_BASELINE, -1)]
     trials += [_costing(2 + n, name, n // 2) for n, name in enumerate(("old", "new") * 2)]
     return run, trials
@@ -58,6 +58,6 @@ def test_a_block_that_is_not_whole_counts_nowhere() -> None:
 
 def test_an_attempt_that_was_begun_anew_is_torn() -> None:
     run, trials = _beside_null()
-    anew = [dataclasses.replace(_costing(n, s, 1), attempt=2) for n, s in ((8, "old"), (9, "new"))]
+    anew = [structs.replace(_costing(n, s, 1), attempt=2) for n, s in ((8, "old"), (9, "new"))]
     view = RunView(run, [*trials, *anew])
     assert view.torn_numbers == {4, 5} and [t.number for t in view.counted_trials] == [2, 3, 8, 9]

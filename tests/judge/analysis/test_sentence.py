@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from fakes import make_phase, make_run, make_workload
 from judging import judged, primary
+from msgspec import structs
 
 from dyno.judge.analysis.effect_words import (
     describe_bound,
@@ -31,7 +30,7 @@ def comparison(
 ) -> Comparison:
     """A comparison whose interval reaches 2 to either side."""
     template = primary(judged(0.0))
-    return dataclasses.replace(
+    return structs.replace(
         template,
         metric=Metric("insert", phase, "reader", *metric, "lower"),
         slowdown_percent=slowdown,
@@ -103,8 +102,8 @@ def test_what_was_found_is_told_before_what_is_open() -> None:
 
 
 def test_a_gain_that_is_surely_smaller_than_the_margin_is_not_called_faster() -> None:
-    slight = dataclasses.replace(comparison("l.i0", "faster", -0.03), low_percent=-0.04)
-    slight = dataclasses.replace(slight, high_percent=-0.02)
+    slight = structs.replace(comparison("l.i0", "faster", -0.03), low_percent=-0.04)
+    slight = structs.replace(slight, high_percent=-0.02)
     assert describe_verdict(slight) == "not slower"
     assert said(slight) == "new is not slower than old: insert is no slower (margin 5 %)"
 
@@ -122,7 +121,7 @@ def test_a_gain_that_is_surely_smaller_than_the_margin_is_not_called_faster() ->
 def test_each_kind_of_metric_has_its_own_words(name: str, unit: str, worse: str, told: str) -> None:
     found = comparison("run", "slower", 6.0, metric=(name, unit))
     assert (describe_verdict(found), describe_size(found)) == (worse, told)
-    passed = dataclasses.replace(found, verdict="not slower")
+    passed = structs.replace(found, verdict="not slower")
     assert describe_verdict(passed) == f"not {worse}"
     assert describe_bound(passed) in (f"is at most 8.0 % {worse}", f"takes at most 8.0 % {worse}")
     gained = comparison("run", "faster", -30.0, metric=(name, unit))
@@ -163,16 +162,16 @@ def test_metrics_of_several_kinds_are_slower_with_time_among_them_and_else_worse
 def test_the_rule_of_slower_stands_with_an_interval_that_begins_below_the_margin() -> None:
     clear = said(comparison("l.i0", "slower", 9.0))
     assert "(slower:" not in clear
-    near = dataclasses.replace(comparison("l.i0", "slower", 3.0, margin=2.0), low_percent=0.6)
+    near = structs.replace(comparison("l.i0", "slower", 3.0, margin=2.0), low_percent=0.6)
     rule = "(slower: the interval is above 0 and reaches the margin of 2 %, the estimate passes it)"
     assert rule in said(near)
-    last = dataclasses.replace(near, slowdown_percent=1.6)
+    last = structs.replace(near, slowdown_percent=1.6)
     assert said(last).endswith("of 2 %, the estimate is at least 0.75 of it)")
 
 
 def test_what_the_pilot_chose_stands_behind_the_finding_and_before_a_reason() -> None:
     found = Saturation("insert", "old", 8, (TriedLoad(8, 2.0),))
-    piloted = dataclasses.replace(RUN, pilot=Pilot(saturation=(found,)))
+    piloted = structs.replace(RUN, pilot=Pilot(saturation=(found,)))
     told = [comparison("l.i0", "not slower", 1.0)]
     plain, chosen = (build_sentence(run, "not slower", told, "not over") for run in (RUN, piloted))
     assert chosen == plain.replace(" (not over)", " (8 connections, at saturation) (not over)")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from made_profiles import LAYERS, SECOND_NS, make_profile
+from msgspec.structs import replace
 
 from dyno.judge.analysis.server_profiles import (
     WHOLE,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from fakes import make_load, make_record, make_run, make_tally, make_trial
 from judging import judge_unaudited
+from msgspec import structs
 from report.page_text import draw, print_document
 
 from dyno.judge.analysis.measures import compute_measures
@@ -55,7 +55,7 @@ def played(truth: Truth, blocks: int = 24, seed: int = 1) -> list[Trial]:
             trial = make_trial(number, name, block, 1.0, phases=(make_record([tally]),))
             began = START + timedelta(seconds=number * truth.trial_s)
             kept = Conditions(load=make_load(f"{name}{turn}")) if truth.loads else Conditions()
-            told = dataclasses.replace(trial, started_utc=began.isoformat(), conditions=kept)
+            told = structs.replace(trial, started_utc=began.isoformat(), conditions=kept)
             trials.append(told)
     return trials
 
@@ -108,7 +108,7 @@ def test_a_pause_between_blocks_costs_nothing() -> None:
     """A run that was resumed a day later had no restart of a day."""
     trials = played(Truth(restart=0.01, second=0.1), blocks=6)
     late = [
-        dataclasses.replace(t, started_utc=t.started_utc.replace("2026-01-01", "2026-01-02"))
+        structs.replace(t, started_utc=t.started_utc.replace("2026-01-01", "2026-01-02"))
         if t.block >= 3
         else t
         for t in trials
@@ -131,9 +131,9 @@ def test_a_stream_that_stood_still_for_a_second_has_no_seconds(events: int, coun
     trials = played(Truth(restart=0.02, second=0.1))
     (record,) = trials[0].phases
     (tally,) = record.streams
-    still = dataclasses.replace(tally.series, done=(events, *tally.series.done[1:]))
-    record = dataclasses.replace(record, streams=(dataclasses.replace(tally, series=still),))
-    trials[0] = dataclasses.replace(trials[0], phases=(record,))
+    still = structs.replace(tally.series, done=(events, *tally.series.done[1:]))
+    record = structs.replace(record, streams=(structs.replace(tally, series=still),))
+    trials[0] = structs.replace(trials[0], phases=(record,))
     assert (only(trials).found.seconds is not None) is counts
 
 

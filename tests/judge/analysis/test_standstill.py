@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from audit_records import with_margin
 from fakes import make_run, make_trials
 from judging import logs
+from msgspec.structs import replace
 from ways_to_be_fooled import assert_dropped
 
 from dyno.judge.analysis.run_view import RunView

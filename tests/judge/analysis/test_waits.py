@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 from fakes import make_run, make_trials
 from judging import judge_unaudited
+from msgspec import structs
 from sampled_trials import ENGINE, add_profile, change
 
 from dyno.judge.analysis.measures import count_operations
@@ -36,8 +36,8 @@ def _with_waits(trial: Trial, states: States, fsyncs: float) -> Trial:
     value = fsyncs * count_operations(record)
     counted = Reading("work", "fsyncs", "fsyncs", "lower", value, per_operation=False)
     profile = WaitProfile(SAMPLES, tuple(states))
-    record = dataclasses.replace(record, readings=(*record.readings, counted), waits=profile)
-    return dataclasses.replace(trial, phases=(record,))
+    record = structs.replace(record, readings=(*record.readings, counted), waits=profile)
+    return structs.replace(trial, phases=(record,))
 
 
 def find_waits(trials: Sequence[Trial]) -> dict[tuple[str, bool], WaitDifference]:
@@ -94,7 +94,7 @@ def test_what_explains_more_of_the_time_than_cpu_time_stands_before_it() -> None
 
 
 def test_running_is_a_row_of_the_table_and_no_wait_of_the_sentence() -> None:
-    more = dataclasses.replace(RUNNING, sessions=300)
+    more = structs.replace(RUNNING, sessions=300)
     trials = make_sampled([RUNNING], [more])
     assert find_waits(trials)["running", False].differs
     assert find_cause(trials).sentence == "no server counter is shown to differ"
@@ -102,8 +102,8 @@ def test_running_is_a_row_of_the_table_and_no_wait_of_the_sentence() -> None:
 
 def test_a_trial_that_was_not_sampled_leaves_samples_unjudged() -> None:
     trials = make_sampled([RUNNING], [RUNNING, SessionState("locks", "tuple", 300)])
-    record = dataclasses.replace(trials[0].phases[0], waits=None)
-    trials[0] = dataclasses.replace(trials[0], phases=(record,))
+    record = structs.replace(trials[0].phases[0], waits=None)
+    trials[0] = structs.replace(trials[0], phases=(record,))
     assert not find_waits(trials)
 
 
@@ -118,8 +118,8 @@ def test_waits_that_the_engine_counted_itself_need_no_samples() -> None:
         record = trial.phases[0]
         us = count_operations(record) * (250.0 if trial.candidate == "new" else 50.0)
         counted = Reading("work", "lock_wait_us", "µs", "lower", us, per_operation=False)
-        record = dataclasses.replace(record, readings=(*record.readings, counted), waits=None)
-        trials.append(dataclasses.replace(trial, phases=(record,)))
+        record = structs.replace(record, readings=(*record.readings, counted), waits=None)
+        trials.append(structs.replace(trial, phases=(record,)))
     wait = find_waits(trials)["locks", True]
     assert abs(wait.difference_us - 200.0) < 1e-6 and wait.differs and wait.base_share is None
     assert find_cause(trials).sentence.startswith(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
 from audit_records import NEW, OLD, a_run, a_trial, engine, findings, only
+from msgspec import structs
 
 from dyno.compare.play.evidence import compute_rows_digest
 from dyno.record import Evidence, Finding, Trial
@@ -26,7 +26,7 @@ def _answered(
     """A trial of block 0 whose check statement was answered by so many rows of that checksum."""
     evidence = (Evidence("answer", changes.pop("sql", ASKED), 0, rows, check),)
     trial = a_trial(number, candidate, queries=10_000)
-    return dataclasses.replace(trial, block=0, evidence=evidence, **changes)
+    return structs.replace(trial, block=0, evidence=evidence, **changes)
 
 
 BASE = _answered(2, "old")
@@ -59,7 +59,7 @@ def test_the_same_answers_and_other_statements_are_sound(changes: dict[str, str]
 def test_only_the_last_attempt_at_a_block_is_compared() -> None:
     torn = _answered(3, "new", check="2e")
     again = [
-        dataclasses.replace(_answered(number, name), attempt=2)
+        structs.replace(_answered(number, name), attempt=2)
         for number, name in ((4, "old"), (5, "new"))
     ]
     assert only("results", a_run(), BASE, torn, *again).soundness == "sound"
@@ -109,9 +109,7 @@ def _answered_with(number: int, candidate: str, sql: str, rows: Rows, held: bool
     """A trial whose check statement was answered so, its rows in the record or not."""
     digest = compute_rows_digest([list(row) for row in rows])
     entry = Evidence("Q", sql, 0, str(len(rows)), digest, rows if held else (), "sqlite")
-    return dataclasses.replace(
-        a_trial(number, candidate, queries=10_000), block=0, evidence=(entry,)
-    )
+    return structs.replace(a_trial(number, candidate, queries=10_000), block=0, evidence=(entry,))
 
 
 @pytest.mark.parametrize(
@@ -165,16 +163,16 @@ def test_check_statements_of_two_engines_are_compared_by_their_values(
 
 
 def test_checksums_of_two_versions_of_dyno_are_not_compared() -> None:
-    new = dataclasses.replace(BASE.evidence[0], digest="2e" * 16)
-    trials = BASE, dataclasses.replace(a_trial(3, "new", queries=10_000), block=0, evidence=(new,))
+    new = structs.replace(BASE.evidence[0], digest="2e" * 16)
+    trials = BASE, structs.replace(a_trial(3, "new", queries=10_000), block=0, evidence=(new,))
     found = findings("results", a_run(), *trials)
     assert "not checked" in {it.soundness for it in found}
 
 
 def _told(asked: dict[str, str], *told: dict[str, str]) -> tuple[str, str]:
-    side = dataclasses.replace(NEW, settings=asked)
+    side = structs.replace(NEW, settings=asked)
     trials = [
-        dataclasses.replace(a_trial(number, "new"), settings=each)
+        structs.replace(a_trial(number, "new"), settings=each)
         for number, each in enumerate(told, 3)
     ]
     found = findings("settings", a_run(OLD, side), *trials)
@@ -211,11 +209,11 @@ def test_a_setting_that_changes_between_restarts_is_doubtful() -> None:
 
 
 def test_defaults_that_differ_between_versions_are_told_and_no_fault() -> None:
-    old = dataclasses.replace(a_trial(2, "old"), settings={"jit": "off", "version": "1", "x": "1"})
-    new = dataclasses.replace(a_trial(3, "new"), settings={"jit": "on", "version": "2", "y": "1"})
+    old = structs.replace(a_trial(2, "old"), settings={"jit": "off", "version": "1", "x": "1"})
+    new = structs.replace(a_trial(3, "new"), settings={"jit": "on", "version": "2", "y": "1"})
     finding = only("settings", a_run(), old, new)
     assert finding.soundness == "sound" and finding.sentence.endswith("by default also differ: jit")
-    run = a_run(*(dataclasses.replace(side, build={"sha256": "1f"}) for side in (OLD, NEW)))
+    run = a_run(*(structs.replace(side, build={"sha256": "1f"}) for side in (OLD, NEW)))
     finding = only("settings", run, old, new)
     assert (finding.soundness, finding.trials) == (
         "doubtful",
@@ -233,11 +231,11 @@ def _beside_a_server(
 ) -> Finding:
     old = engine("old", "postgres", embedded=False)
     sides = (
-        dataclasses.replace(old, build=ATTACHED),
-        dataclasses.replace(old, name="new", settings=asked or {}),
+        structs.replace(old, build=ATTACHED),
+        structs.replace(old, name="new", settings=asked or {}),
     )
     told = ((2, "old", theirs), (3, "new", ours))
-    trials = [dataclasses.replace(a_trial(n, side), settings=s) for n, side, s in told]
+    trials = [structs.replace(a_trial(n, side), settings=s) for n, side, s in told]
     return only("settings", a_run(*sides), *trials)
 
 
@@ -282,7 +280,7 @@ def test_defaults_that_differ_are_told_by_their_cost() -> None:
     sides = (engine("old", "postgres"), engine("new", "postgres"))
     names = ("a_new_one", "jit", "log_statement", "synchronous_commit")
     old, new = (
-        dataclasses.replace(a_trial(number, side.name), settings=dict.fromkeys(names, value))
+        structs.replace(a_trial(number, side.name), settings=dict.fromkeys(names, value))
         for number, side, value in zip((2, 3), sides, ("on", "off"), strict=True)
     )
     sentence = only("settings", a_run(*sides), old, new).sentence

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from fakes import SECOND_NS, make_readings, make_record, make_run, make_tally, make_trials
+from msgspec import structs
 
 from dyno.judge.analysis.judge import judge
 from dyno.record import Evidence, Reading, Series, Tally, Trial, Verdict
@@ -20,7 +20,7 @@ Spoil = Callable[[Trial], Trial]
 
 def with_streams(trial: Trial, *streams: Tally, **changes: Any) -> Trial:
     record = make_record(streams or trial.phases[0].streams)
-    return dataclasses.replace(trial, phases=(dataclasses.replace(record, **changes),))
+    return structs.replace(trial, phases=(structs.replace(record, **changes),))
 
 
 def bent(trial: Trial) -> Trial:
@@ -42,21 +42,21 @@ def failed(trial: Trial) -> Trial:
 
 def robbed(trial: Trial) -> Trial:
     """A row is missing."""
-    return dataclasses.replace(trial, evidence=(Evidence("rows", "SELECT 1", 8, "7"),))
+    return structs.replace(trial, evidence=(Evidence("rows", "SELECT 1", 8, "7"),))
 
 
 def wrong(trial: Trial) -> Trial:
     """Other values come back for the same statement."""
     told = Evidence("ten rows", "SELECT 2", 0, "10", trial.candidate)
-    return dataclasses.replace(trial, evidence=(told,))
+    return structs.replace(trial, evidence=(told,))
 
 
 def noisy(trial: Trial) -> Trial:
     """More was stolen than the limit allows: the block is dropped."""
     (record,) = trial.phases
     kept = tuple(reading for reading in record.readings if reading.probe != "host")
-    record = dataclasses.replace(record, readings=(*make_readings(STEAL), *kept))
-    return dataclasses.replace(trial, phases=(record,))
+    record = structs.replace(record, readings=(*make_readings(STEAL), *kept))
+    return structs.replace(trial, phases=(record,))
 
 
 def played(spoil: Spoil, *, noise: Spoil = lambda trial: trial) -> Verdict:
@@ -64,8 +64,8 @@ def played(spoil: Spoil, *, noise: Spoil = lambda trial: trial) -> Verdict:
     trials: Sequence[Trial] = make_trials({"new": [0.0] * 13})
     trials = [noise(spoil(t)) if t.block in SPOILED else t for t in trials]
     run = make_run()
-    real = tuple(dataclasses.replace(side, engine="real") for side in run.candidates)
-    return judge(dataclasses.replace(run, candidates=real), trials)
+    real = tuple(structs.replace(side, engine="real") for side in run.candidates)
+    return judge(structs.replace(run, candidates=real), trials)
 
 
 def soundness_of(verdict: Verdict, audit: str) -> set[str]:
@@ -104,8 +104,8 @@ def test_the_audit_of_noise_hears_of_the_blocks_that_were_dropped() -> None:
 
 def test_an_attempt_that_was_played_anew_is_not_heard_of() -> None:
     trials = make_trials({"new": [0.0] * 10})
-    torn = [bent(dataclasses.replace(t, number=t.number + 50)) for t in trials if t.block == 2]
-    anew = [dataclasses.replace(t, attempt=2) if t.block == 2 else t for t in trials]
+    torn = [bent(structs.replace(t, number=t.number + 50)) for t in trials if t.block == 2]
+    anew = [structs.replace(t, attempt=2) if t.block == 2 else t for t in trials]
     verdict = judge(make_run(), [*torn, *anew])
     assert soundness_of(verdict, "clock") == {"not checked"} and verdict.overall == "not slower"
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from audit_records import a_run, a_trial, findings
 from fakes import make_phase, make_readings, make_workload
+from msgspec import structs
 
 from dyno.record import Conditions, ControlCondition, DataCondition, Finding, Trial
 
@@ -19,16 +18,16 @@ def _trial(number: int, *fetched_mb: float, **controls: ControlCondition) -> Tri
     """`new`, which fetched so much in each of `PHASES`."""
     trial = a_trial(number, "new")
     phases = tuple(
-        dataclasses.replace(
+        structs.replace(
             trial.phases[0], phase=plan["name"], readings=make_readings(read_bytes=each * MB)
         )
         for plan, each in zip(PHASES, fetched_mb, strict=False)
     )
-    return dataclasses.replace(trial, phases=phases, conditions=Conditions(controls, data=DATA))
+    return structs.replace(trial, phases=phases, conditions=Conditions(controls, data=DATA))
 
 
 def _found(*trials: Trial) -> list[Finding]:
-    run = dataclasses.replace(a_run(), workloads=(make_workload("select", PHASES),))
+    run = structs.replace(a_run(), workloads=(make_workload("select", PHASES),))
     return findings("caching", run, *trials)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from audit_records import NEW, OLD, a_run, engine, findings, with_margin
 from fakes import make_record, make_tally, make_trial
+from msgspec import structs
 from ways_to_be_fooled import assert_caught
 
 from dyno.compare.play.interleaving import plan_turns
@@ -26,13 +27,15 @@ LOST = {"old": 0.0, "new": 0.05}
 
 
 def interleaved(turns: Interleaving = TURNS, *sides: Candidate) -> Run:
-    return replace(a_run(*sides), design=replace(a_run().design, interleaving=turns))
+    return structs.replace(
+        a_run(*sides), design=structs.replace(a_run().design, interleaving=turns)
+    )
 
 
 @cache
 def follows_own(epoch_s: float, sides: int, block: int, own: int) -> tuple[bool | None, ...]:
     """Slice by slice, as the switch plays them: None where users connected anew before it."""
-    turns = replace(TURNS, epoch_s=epoch_s)
+    turns = structs.replace(TURNS, epoch_s=epoch_s)
     run = interleaved(turns)
     (first, *_) = plan_turns(turns, run, run.workloads[0], block, run.candidates[:1] * sides)
     connecting = sides if first.epoch_turns else 0
@@ -118,7 +121,7 @@ def test_a_difference_is_held_against_the_primarys_own_margin() -> None:
     assert judged(run, made(run, Slices(lost=LOST))).soundness == "sound"
 
 
-@pytest.mark.parametrize("turns", [TURNS, replace(TURNS, epoch_s=0.0)])
+@pytest.mark.parametrize("turns", [TURNS, structs.replace(TURNS, epoch_s=0.0)])
 @pytest.mark.parametrize("further", [(), (engine("other"),)])
 def test_the_contrast_knows_what_was_played_before_each_slice(
     turns: Interleaving, further: tuple[Candidate, ...]
@@ -134,13 +137,13 @@ def test_the_contrast_knows_what_was_played_before_each_slice(
 def test_slices_of_the_warm_up_are_no_part_of_the_counts_but_of_the_order() -> None:
     run = interleaved()
     (phase,) = run.workloads[0].phases
-    workload = replace(run.workloads[0], phases=(replace(phase, warmup_s=0.5),))
+    workload = structs.replace(run.workloads[0], phases=(structs.replace(phase, warmup_s=0.5),))
     trials = []
     for trial in made(run, Slices(blocks=1, lost=LOST, sd=0.0, per_slice=10_000.0)):
         (record,) = trial.phases
         (stream,) = record.streams
-        late = replace(stream, slices=stream.slices[100:])
-        trials.append(replace(trial, phases=(replace(record, streams=(late,)),)))
+        late = structs.replace(stream, slices=stream.slices[100:])
+        trials.append(structs.replace(trial, phases=(structs.replace(record, streams=(late,)),)))
     found = carry_over(run, workload, "run", dict(zip(("old", "new"), trials, strict=True)))
     assert found == pytest.approx({"old": 0.0, "new": -np.log(0.95)}, abs=0.002)
 
@@ -160,7 +163,7 @@ def test_what_cannot_tell_is_not_checked(given: Slices, says: str) -> None:
 
 def test_records_without_counts_by_slice_are_not_checked() -> None:
     bare = [
-        replace(t, phases=(replace(t.phases[0], streams=(make_tally(1000),)),))
+        structs.replace(t, phases=(structs.replace(t.phases[0], streams=(make_tally(1000),)),))
         for t in made(interleaved(), Slices(blocks=3))
     ]
     assert judged(interleaved(), bare).soundness == "not checked"

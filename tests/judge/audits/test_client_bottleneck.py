@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from fakes import (
     make_trial,
     make_workload,
 )
+from msgspec import structs
 
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import load_audits
@@ -26,7 +26,7 @@ PINNED = Conditions(pinning=PinningCondition(driver=(3,), engine=(0, 1, 2)))
 def _run(primary: tuple[str, ...] = ("rate_per_s",)) -> Run:
     side = Candidate("new", "real@1", "real", False, {}, {}, {})
     workload = make_workload("select", [make_phase(primary=primary)])
-    return dataclasses.replace(make_run([side], [workload]), host={"cores": "4"})
+    return structs.replace(make_run([side], [workload]), host={"cores": "4"})
 
 
 def _trial(driver: float, server: float | None, connections: int = 8, **tally: Any) -> Trial:
@@ -95,7 +95,7 @@ def test_a_phase_that_decides_nothing_is_not_judged() -> None:
 
 
 def test_unpinned_the_server_has_all_the_host_s_cores() -> None:
-    free = dataclasses.replace(_trial(60.0, 99.0), conditions=Conditions())
+    free = structs.replace(_trial(60.0, 99.0), conditions=Conditions())
     assert _only(_run(), free).soundness == "doubtful"
 
 
@@ -104,7 +104,7 @@ def test_a_client_host_at_its_limit_is_named_whatever_the_others_do() -> None:
     (record,) = trial.phases
     parts = (make_client_part("c1", busiest=30.0), make_client_part("c2", busiest=97.0))
     finding = _only(
-        _run(), dataclasses.replace(trial, phases=(dataclasses.replace(record, clients=parts),))
+        _run(), structs.replace(trial, phases=(structs.replace(record, clients=parts),))
     )
     assert finding.soundness == "invalid"
     assert "the busiest thread of client host c2 worked 97 % of the time" in finding.sentence

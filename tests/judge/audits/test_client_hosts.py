@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from fakes import (
     make_tally,
     make_trial,
 )
+from msgspec import structs
 from ways_to_be_fooled import assert_caught
 
 from dyno.judge.analysis.run_view import RunView
@@ -24,8 +24,8 @@ HOSTS = (ClientHost("c1", ("env",)), ClientHost("c2", ("env",)))
 
 
 def judge(*parts: ClientPart) -> list[Finding]:
-    run = dataclasses.replace(make_run(), client_hosts=HOSTS)
-    record = dataclasses.replace(make_record([make_tally(100.0)]), clients=parts)
+    run = structs.replace(make_run(), client_hosts=HOSTS)
+    record = structs.replace(make_record([make_tally(100.0)]), clients=parts)
     trials = [
         make_trial(number, run.candidates[0].name, number, 100.0, phases=(record,))
         for number in range(3)

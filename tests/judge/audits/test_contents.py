@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from audit_records import a_run, a_trial, engine, findings
+from msgspec import structs
 from ways_to_be_fooled import assert_caught
 
 from dyno.record import (
@@ -21,20 +20,20 @@ from dyno.record import (
 
 READ = ComparedStatement("SELECT c FROM t WHERE id=?", "read", same=64)
 TABLE = ComparedStatement("rows of t", "table", same=3)
-OTHERWISE = dataclasses.replace(
+OTHERWISE = structs.replace(
     READ, same=60, differs=4, why="the rows differ", base=("1",), own=("2",)
 )
 
 
 def prepared(run: Run, *commands: str) -> Run:
-    workload = dataclasses.replace(run.workloads[0], commands=commands or ("prepare", "run"))
-    return dataclasses.replace(run, workloads=(workload,))
+    workload = structs.replace(run.workloads[0], commands=commands or ("prepare", "run"))
+    return structs.replace(run, workloads=(workload,))
 
 
 def compared(*statements: ComparedStatement, failure: Failure | None = None) -> list[Trial]:
     base, own = (a_trial(number, name) for number, name in ((2, "old"), (3, "new")))
     asked = [
-        dataclasses.replace(
+        structs.replace(
             trial,
             number=trial.number + 10,
             block=-1,
@@ -55,7 +54,7 @@ def told(run: Run, *trials: Trial) -> Finding:
 
 
 def test_the_same_answers_are_sound_and_counted() -> None:
-    unsure = dataclasses.replace(READ, undecidable=2, why="LIMIT over ties")
+    unsure = structs.replace(READ, undecidable=2, why="LIMIT over ties")
     found = told(prepared(a_run()), *compared(unsure, TABLE))
     assert found.soundness == "sound"
     assert "67 answers are the same: 1 of 1 statements, 1 tables" in found.sentence
@@ -63,9 +62,9 @@ def test_the_same_answers_are_sound_and_counted() -> None:
 
 
 def test_values_spelled_otherwise_and_the_cost_are_told() -> None:
-    spelled = dataclasses.replace(READ, why="sums are the same to 13 digits")
+    spelled = structs.replace(READ, why="sums are the same to 13 digits")
     trials = [
-        dataclasses.replace(each, began_ns=0, over_ns=1_500_000_000 * (each.block < 0))
+        structs.replace(each, began_ns=0, over_ns=1_500_000_000 * (each.block < 0))
         for each in compared(spelled, TABLE)
     ]
     found = told(prepared(a_run()), *trials)
@@ -83,9 +82,9 @@ def test_one_answer_that_differs_is_invalid() -> None:
 def test_a_difference_that_is_accepted_is_counted_with_its_reason() -> None:
     run = prepared(a_run())
     reason = "GROUP BY orders no more"
-    design = dataclasses.replace(run.design, accepted={READ.text: reason, "SELECT 9": "old"})
-    again = dataclasses.replace(OTHERWISE, after_writes=True)
-    found = told(dataclasses.replace(run, design=design), *compared(OTHERWISE, again))
+    design = structs.replace(run.design, accepted={READ.text: reason, "SELECT 9": "old"})
+    again = structs.replace(OTHERWISE, after_writes=True)
+    found = told(structs.replace(run, design=design), *compared(OTHERWISE, again))
     assert found.soundness == "sound"
     assert f"`{READ.text}` is accepted and differs ({reason})" in found.sentence
     assert "`SELECT 9` is accepted and does not differ (old)" in found.sentence
@@ -93,14 +92,14 @@ def test_a_difference_that_is_accepted_is_counted_with_its_reason() -> None:
 
 @pytest.mark.parametrize(("what", "word"), [("types", "doubtful"), ("rows", "invalid")])
 def test_the_same_rows_in_columns_of_other_types_are_doubtful(what: str, word: str) -> None:
-    found = told(prepared(a_run()), *compared(dataclasses.replace(OTHERWISE, what=what)))
+    found = told(prepared(a_run()), *compared(structs.replace(OTHERWISE, what=what)))
     assert found.soundness == word
 
 
 def test_another_engine_may_spell_otherwise() -> None:
     run = prepared(a_run())
     sides = (engine("old"), engine("new", "another"))
-    found = told(dataclasses.replace(run, candidates=sides), *compared(OTHERWISE))
+    found = told(structs.replace(run, candidates=sides), *compared(OTHERWISE))
     assert found.soundness == "doubtful"
 
 
@@ -129,13 +128,13 @@ def test_nothing_asked_is_not_checked_with_its_reason() -> None:
 
 def test_servers_that_client_hosts_load_are_not_checked_by_name() -> None:
     run = prepared(a_run())
-    hosts = dataclasses.replace(run, client_hosts=(ClientHost("one"),))
+    hosts = structs.replace(run, client_hosts=(ClientHost("one"),))
     found = told(hosts, *compared()[:2])
     assert found.soundness == "not checked" and "no fresh copy of their data" in found.sentence
 
 
 def test_answers_of_a_rehearsal_make_nothing_invalid() -> None:
     run = prepared(a_run())
-    run = dataclasses.replace(run, design=dataclasses.replace(run.design, rehearses=True))
+    run = structs.replace(run, design=structs.replace(run.design, rehearses=True))
     found = told(run, *compared(OTHERWISE, TABLE))
     assert found.soundness == "does not apply" and "rehearsal" in found.sentence

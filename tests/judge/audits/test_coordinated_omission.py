@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from audit_records import a_run, a_trial, findings, only, recorded
 from fakes import make_latency, make_phase
+from msgspec.structs import replace
 
 from dyno.record import Finding, Run, Series, Switches
 
@@ -34,7 +33,7 @@ def test_an_event_is_never_answered_before_it_is_late() -> None:
 def test_coordinated_omission_is_seen_in_one_percentile() -> None:
     lateness = make_latency(1.0, 10_000)
     tail = lateness.percentiles_ns | {"99.9": 9_000_000_000}
-    spoiled = dataclasses.replace(lateness, percentiles_ns=tail)
+    spoiled = replace(lateness, percentiles_ns=tail)
     assert _judged(_run(), lateness=spoiled).soundness == "invalid"
 
 
@@ -65,7 +64,7 @@ def test_users_who_rest_as_their_script_said_leave_nothing_out(
 def test_a_phase_of_one_long_answer_is_not_blamed_for_its_ends() -> None:
     """An event that began in the warm-up and is counted there fills half of the phase."""
     one = make_latency(5e9 / 1.1, 1)
-    one = dataclasses.replace(one, max_ns=5_000_000_000)
+    one = replace(one, max_ns=5_000_000_000)
     assert _judged(_run(), latency=one, lateness=make_latency(1.0, 1)).soundness == "sound"
 
 

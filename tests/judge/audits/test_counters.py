@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
 from audit_records import CLEAN, a_run, a_trial, findings, only, recorded
 from fakes import make_latency, make_readings, make_record, make_tally
+from msgspec import structs
 
 from dyno.record import Finding, Reading, Series, Trial, Usage
 
 
 def _beside_clean(trial: Trial) -> Finding:
-    run = dataclasses.replace(a_run(), host={"cores": "2"})
+    run = structs.replace(a_run(), host={"cores": "2"})
     return only("counters", run, *CLEAN[:2], trial)
 
 
@@ -43,8 +43,8 @@ def test_what_was_waited_for_events_that_were_cut_off_is_in_the_histogram() -> N
 
 def test_events_that_do_not_add_up_are_invalid() -> None:
     tally = make_tally(1000)
-    object.__setattr__(tally, "intended", 10_001)
-    trial = dataclasses.replace(CLEAN[2], phases=(make_record([tally]),))
+    structs.force_setattr(tally, "intended", 10_001)
+    trial = structs.replace(CLEAN[2], phases=(make_record([tally]),))
     finding = _beside_clean(trial)
     assert finding.soundness == "invalid" and "10001 intended" in finding.sentence
 

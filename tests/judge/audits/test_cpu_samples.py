@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from audit_records import CLEAN, a_run, a_trial, findings, recorded
+from msgspec import structs
 from ways_to_be_fooled import assert_caught
 
 from dyno.record import Finding, Reading
@@ -33,7 +32,7 @@ def judged(
     """Of engines that used a second each, 0.6 of it in user mode."""
     names = {"server_cpu_us": 1e6, "server_user_us": 6e5}
     readings = tuple(Reading("process", n, "µs", "lower", v, True) for n, v in names.items())
-    run = dataclasses.replace(a_run(), cpu_sampling=sampling)
+    run = structs.replace(a_run(), cpu_sampling=sampling)
     trials = [
         recorded(a_trial(number, side), readings=readings, profile=sampled, unread=unread or {})
         for number, side in ((2, "old"), (3, "new"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from fakes import (
     make_trial,
     make_workload,
 )
+from msgspec import structs
 
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import load_audits
@@ -27,7 +27,7 @@ def crossed() -> Run:
     """Two cells that read a row per query and two that read a hundred, of ten times the data."""
     names = ["one aslr=on", "one aslr=off", "wide aslr=on", "wide aslr=off"]
     sides = [
-        dataclasses.replace(
+        structs.replace(
             make_candidate(name),
             engine="sqlite",
             build={"sha256": "ab"},
@@ -36,10 +36,10 @@ def crossed() -> Run:
         )
         for name in names
     ]
-    plan = dataclasses.replace(make_workload(), size_bytes=100 * MB)
+    plan = structs.replace(make_workload(), size_bytes=100 * MB)
     variant = Variant(WIDE, plan.phases, (), 1000 * MB)
-    run = make_run(names, [dataclasses.replace(plan, variants=(variant,))])
-    return dataclasses.replace(run, candidates=tuple(sides))
+    run = make_run(names, [structs.replace(plan, variants=(variant,))])
+    return structs.replace(run, candidates=tuple(sides))
 
 
 def trials(run: Run, **changes: Any) -> list[Trial]:
@@ -56,7 +56,7 @@ def trials(run: Run, **changes: Any) -> list[Trial]:
             "conditions": Conditions(data=held),
             "settings": {"layout": side.controls["aslr"]},
         }
-        made.append(dataclasses.replace(trial, **{**told, **changes}))
+        made.append(structs.replace(trial, **{**told, **changes}))
     return made
 
 
@@ -74,7 +74,7 @@ def test_cells_with_the_same_options_must_answer_alike() -> None:
     run = crossed()
     played = trials(run)
     wrong = (Evidence("all", "SELECT", 0, "99", digest="99"),)
-    played[3] = dataclasses.replace(played[3], evidence=wrong)
+    played[3] = structs.replace(played[3], evidence=wrong)
     (found,) = judged("results", run, played)
     assert found.soundness == "invalid" and "wide aslr=off and wide aslr=on" in found.sentence
 
@@ -83,7 +83,7 @@ def test_cells_with_the_same_options_must_read_as_many_rows() -> None:
     run = crossed()
     played = trials(run)
     half = make_record([make_tally(1000.0, rows_read=500_000)])
-    played[3] = dataclasses.replace(played[3], phases=(half,))
+    played[3] = structs.replace(played[3], phases=(half,))
     (found,) = judged("results", run, played)
     assert found.soundness == "invalid" and found.trials == (4,)
 
@@ -97,6 +97,6 @@ def test_data_are_as_large_as_the_cell_s_own_options_say() -> None:
 
 def test_a_setting_that_nothing_asked_to_differ_is_still_doubtful() -> None:
     run = crossed()
-    same = tuple(dataclasses.replace(side, controls={}) for side in run.candidates)
-    found = judged("settings", dataclasses.replace(run, candidates=same), trials(run))
+    same = tuple(structs.replace(side, controls={}) for side in run.candidates)
+    found = judged("settings", structs.replace(run, candidates=same), trials(run))
     assert found[0].soundness == "doubtful" and "nobody asked for it" in found[0].sentence

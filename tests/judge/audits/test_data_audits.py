@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
 from audit_records import a_run, a_trial, engine, findings, only, recorded
 from fakes import make_readings
+from msgspec import structs
 
 from dyno.record import Conditions, DataCondition, Run, StorageCondition, Trial
 
 MB = 1_000_000
 DISK = StorageCondition("ext4 on /dev/sda", size_bytes=10**12, free_bytes=10**11)
-MEMORY = dataclasses.replace(DISK, file_system="tmpfs on tmpfs")
+MEMORY = structs.replace(DISK, file_system="tmpfs on tmpfs")
 
 
 def _trial(
@@ -27,7 +27,7 @@ def _trial(
     """A trial that changes rows, with conditions (`data`, `storage`) as found."""
     readings = make_readings(read_bytes=read, written_bytes=written)
     trial = recorded(a_trial(number, candidate, rows_changed=5), readings=readings)
-    return dataclasses.replace(trial, conditions=Conditions(**{"storage": DISK, **found}))
+    return structs.replace(trial, conditions=Conditions(**{"storage": DISK, **found}))
 
 
 def _data(held: float, cache: float, claim: str = "") -> DataCondition:
@@ -58,7 +58,7 @@ def test_a_claim_to_be_cached_or_not_is_held_against_what_was_read(
 
 
 def test_a_phase_that_reads_no_rows_may_leave_the_disk_alone() -> None:
-    trial = dataclasses.replace(
+    trial = structs.replace(
         recorded(a_trial(3, "new", rows_read=0), readings=make_readings(read_bytes=0.0)),
         conditions=Conditions(data=_data(1000, 64, "io-bound")),
     )
@@ -67,8 +67,8 @@ def test_a_phase_that_reads_no_rows_may_leave_the_disk_alone() -> None:
 
 def _sized(size: float) -> Run:
     run = a_run()
-    plan = dataclasses.replace(run.workloads[0], size_bytes=round(size * MB))
-    return dataclasses.replace(run, workloads=(plan,))
+    plan = structs.replace(run.workloads[0], size_bytes=round(size * MB))
+    return structs.replace(run, workloads=(plan,))
 
 
 @pytest.mark.parametrize(
@@ -96,11 +96,11 @@ def test_a_data_set_far_from_what_the_script_says_is_doubtful(
 
 
 def _free(free_bytes: int) -> StorageCondition:
-    return dataclasses.replace(DISK, free_bytes=free_bytes)
+    return structs.replace(DISK, free_bytes=free_bytes)
 
 
 def _limited(limits: str) -> StorageCondition:
-    return dataclasses.replace(DISK, limits=limits)
+    return structs.replace(DISK, limits=limits)
 
 
 @pytest.mark.parametrize(
@@ -132,12 +132,12 @@ def test_a_storage_with_room_and_below_its_limit_is_sound() -> None:
 def test_a_workload_that_only_reads_needs_no_storage() -> None:
     trial = a_trial(3, "new", rows_changed=0)
     reads = recorded(trial, readings=make_readings(written_bytes=0.0))
-    reads = dataclasses.replace(reads, conditions=Conditions(storage=MEMORY))
+    reads = structs.replace(reads, conditions=Conditions(storage=MEMORY))
     assert only("storage", a_run(), reads).soundness == "sound"
 
 
 def test_candidates_on_different_file_systems_are_doubtful() -> None:
-    elsewhere = dataclasses.replace(DISK, file_system="xfs on /dev/sdb")
+    elsewhere = structs.replace(DISK, file_system="xfs on /dev/sdb")
     other = _trial(2, "old", storage=elsewhere)
     finding = only("storage", a_run(), other, _trial())
     assert finding.soundness == "doubtful" and "xfs on /dev/sdb" in finding.sentence

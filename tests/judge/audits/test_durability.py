@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
 from audit_records import NEW, OLD, a_run, a_trial, engine, findings, only, recorded
 from fakes import make_tally
+from msgspec import structs
 from ways_to_be_fooled import assert_caught
 
 from dyno import engines
@@ -16,12 +16,12 @@ from dyno.record import Candidate, Conditions, DataCondition, Reading, Statement
 
 
 def _trial(number: int, candidate: str, found: DataCondition) -> Trial:
-    return dataclasses.replace(a_trial(number, candidate), conditions=Conditions(data=found))
+    return structs.replace(a_trial(number, candidate), conditions=Conditions(data=found))
 
 
 SAFE = DataCondition(survives="a power cut", decided_by={"fsync": "on"})
 UNSAFE = DataCondition(survives="nothing", decided_by={"fsync": "off"})
-ASKED = dataclasses.replace(NEW, settings={"fsync": "off"})
+ASKED = structs.replace(NEW, settings={"fsync": "off"})
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ ASKED = dataclasses.replace(NEW, settings={"fsync": "off"})
         (NEW, SAFE, "sound"),
         (NEW, UNSAFE, "doubtful"),
         (ASKED, UNSAFE, "sound"),
-        (dataclasses.replace(ASKED, engine="another"), UNSAFE, "doubtful"),
+        (structs.replace(ASKED, engine="another"), UNSAFE, "doubtful"),
         (NEW, DataCondition(), "not checked"),
     ],
 )
@@ -53,7 +53,7 @@ def _committing(number: int, side: str, found: DataCondition = SAFE, **read: flo
     readings = tuple(
         Reading("", name, "", "lower", value, False, True) for name, value in numbers.items()
     )
-    tally = dataclasses.replace(make_tally(100), commits=800, connections=4)
+    tally = structs.replace(make_tally(100), commits=800, connections=4)
     return recorded(_trial(number, side, found), readings=readings, streams=(tally,))
 
 
@@ -100,7 +100,7 @@ def test_a_commit_is_said_to_survive_a_power_cut_where_enough_flushes_were_count
 def test_an_engine_that_shares_no_flush_needs_those_of_each_commit(
     read: dict[str, float], each: int, soundness: str
 ) -> None:
-    safe = dataclasses.replace(SAFE, flushes_per_commit=each)
+    safe = structs.replace(SAFE, flushes_per_commit=each)
     base = _committing(2, "old", safe, flushes=1600)
     (found,) = findings("durability", a_run(), base, _committing(3, "new", safe, **read))
     assert found.soundness == soundness
@@ -110,7 +110,7 @@ def test_without_a_promise_flushes_are_told_and_not_judged() -> None:
     some = _committing(2, "old", UNSAFE, flushes=3), _committing(3, "new", UNSAFE, flushes=0)
     found = only("durability", a_run(*SERVERS), *some)
     assert found.soundness == "sound" and "800 commits, 3 flushes on old" in found.sentence
-    asked = a_run(SERVERS[0], dataclasses.replace(SERVERS[1], settings={"fsync": "off"}))
+    asked = a_run(SERVERS[0], structs.replace(SERVERS[1], settings={"fsync": "off"}))
     found = only("durability", asked, _committing(2, "old", flushes=800), some[1])
     assert found.soundness == "sound" and "fsync=off; 800 commits, 0 flushes" in found.sentence
 
@@ -120,7 +120,7 @@ def test_commits_that_statements_say_less_of_are_not_judged(text: str) -> None:
     trial = _committing(3, "new", flushes=0)
     (tally,) = trial.phases[0].streams
     told = (StatementTally(text, "1", "other", 1, 0, 0, 0),)
-    changed = recorded(trial, streams=(dataclasses.replace(tally, statements_before=told),))
+    changed = recorded(trial, streams=(structs.replace(tally, statements_before=told),))
     base = _committing(2, "old", flushes=800)
     found = only("durability", a_run(*SERVERS), base, changed)
     assert found.soundness == "not checked" and "0 flushes, but a statement" in found.sentence
@@ -216,7 +216,7 @@ def test_a_server_that_says_nothing_of_autocommit_is_not_known(tmp_path: Path) -
 OPEN = DataCondition(survives="a power cut", decided_by={"autocommit": "OFF"}, autocommits=False)
 
 
-@pytest.mark.parametrize("side", [NEW, dataclasses.replace(NEW, settings={"autocommit": "0"})])
+@pytest.mark.parametrize("side", [NEW, structs.replace(NEW, settings={"autocommit": "0"})])
 def test_where_nothing_commits_by_itself_no_commit_is_said_to_survive(side: Candidate) -> None:
     run = a_run(OLD, side)
     one = only("durability", run, _trial(2, "old", SAFE), _trial(3, "new", OPEN))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from audit_records import CLEAN, a_run, a_trial, only
 from fakes import make_record, make_tally
+from msgspec import structs
 
 from dyno.record import Trial
 
@@ -55,7 +54,7 @@ def test_attempts_thrown_away_are_judged_by_their_share(restarted: int, soundnes
 def test_a_load_that_failed_taints_every_phase() -> None:
     failed = make_tally(1000, failed=20_000, intended=30_000)
     load = make_record([failed], phase="prepare")
-    trial = dataclasses.replace(CLEAN[1], phases=(load, *CLEAN[1].phases))
+    trial = structs.replace(CLEAN[1], phases=(load, *CLEAN[1].phases))
     finding = only("errors", a_run(), trial)
     assert (finding.soundness, finding.phase) == ("invalid", "")
     assert "select/prepare on old" in finding.sentence

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from audit_records import CLEAN, COUNT, NEW, OLD, a_run, a_trial, engine, findings, only, recorded
 from fakes import make_latency, make_phase, make_record, make_tally, make_trial
+from msgspec import structs
 from ways_to_be_fooled import assert_caught
 
 from dyno.judge.analysis.analysis import Analysis
@@ -70,9 +70,9 @@ def hollow(number: int, candidate: str, block: int, streams: Sequence[Tally], ow
     """A trial that ended well, and of which nothing is on record but that streams were there, in
     slices of so many seconds in all (0: not interleaved).
     """
-    record = dataclasses.replace(make_record(streams, readings=()), usage=Usage(0, 0, 0, 0, 0))
+    record = structs.replace(make_record(streams, readings=()), usage=Usage(0, 0, 0, 0, 0))
     if own_s:
-        record = dataclasses.replace(record, own_ns=own_s * 10**9, counted_ns=own_s * 10**9)
+        record = structs.replace(record, own_ns=own_s * 10**9, counted_ns=own_s * 10**9)
     return make_trial(number, candidate, block, 1, phases=(record,) if streams else ())
 
 
@@ -90,10 +90,10 @@ def test_an_audit_with_nothing_to_look_at_says_so_and_never_sound(
     phase = make_phase(primary=("rate_per_s", "latency_ns_p99"))
     phase |= {"stop": {"kind": "count", "events": 9}} if way == "counted" else {}
     run = a_run(*(engine(side, embedded=embedded) for side in ("old", "new")), phase=phase)
-    run = dataclasses.replace(run, host={})
+    run = structs.replace(run, host={})
     if way == "interleaved":
         turns = Interleaving(Slice(0.1, 0.005), epoch_s=1.0, frozen=True)
-        run = dataclasses.replace(run, design=dataclasses.replace(run.design, interleaving=turns))
+        run = structs.replace(run, design=structs.replace(run.design, interleaving=turns))
     sides = enumerate(("old", "new") * 6)
     trials = [hollow(at + 2, side, at // 2, streams, own_s) for at, side in sides]
     found = audit.judge(RunView(run, trials))
@@ -104,7 +104,7 @@ def test_an_audit_with_nothing_to_look_at_says_so_and_never_sound(
 
 @pytest.mark.parametrize(("name", "audit"), PACKAGE)
 def test_a_trial_that_failed_is_not_judged(name: str, audit: Audit) -> None:
-    broken = dataclasses.replace(a_trial(4, "new", done=0, intended=0), status="failed")
+    broken = structs.replace(a_trial(4, "new", done=0, intended=0), status="failed")
     found, clean = (
         {f.soundness for f in audit.judge(RunView(a_run(), trials))}
         for trials in ((*CLEAN, broken), CLEAN)
@@ -114,19 +114,19 @@ def test_a_trial_that_failed_is_not_judged(name: str, audit: Audit) -> None:
 
 @pytest.mark.parametrize("found", ["6", "8", "", "None", "seven"])
 def test_an_engine_that_lost_a_row_is_found_out(found: str) -> None:
-    wrong = dataclasses.replace(CLEAN[2], evidence=(Evidence("rows", COUNT, 7, found),))
+    wrong = structs.replace(CLEAN[2], evidence=(Evidence("rows", COUNT, 7, found),))
     finding = only("ledger", a_run(), *CLEAN[:2], wrong)
     assert (finding.soundness, finding.trials) == ("invalid", (3,))
     assert "select on new" in finding.sentence and "trial 3: 7 expected" in finding.sentence
 
 
 def test_an_engine_may_write_a_whole_number_as_a_decimal() -> None:
-    same = dataclasses.replace(CLEAN[2], evidence=(Evidence("rows", COUNT, 7, "7.000"),))
+    same = structs.replace(CLEAN[2], evidence=(Evidence("rows", COUNT, 7, "7.000"),))
     assert only("ledger", a_run(), *CLEAN[:2], same).soundness == "sound"
 
 
 def test_missing_evidence_is_doubtful_unless_the_engine_keeps_nothing() -> None:
-    bare = dataclasses.replace(CLEAN[2], evidence=())
+    bare = structs.replace(CLEAN[2], evidence=())
     finding = only("ledger", a_run(), *CLEAN[:2], bare)
     assert (finding.soundness, finding.trials) == ("doubtful", (3,))
     assert only("ledger", a_run(OLD, engine("new", "null")), bare).soundness == "does not apply"
@@ -134,7 +134,7 @@ def test_missing_evidence_is_doubtful_unless_the_engine_keeps_nothing() -> None:
 
 def test_rows_lost_in_many_trials_are_one_finding_with_the_first_as_example() -> None:
     wrong = [
-        dataclasses.replace(a_trial(n, "new"), evidence=(Evidence("rows", COUNT, 7, str(n)),))
+        structs.replace(a_trial(n, "new"), evidence=(Evidence("rows", COUNT, 7, str(n)),))
         for n in (5, 6)
     ]
     finding = only("ledger", a_run(), *CLEAN, *wrong)
@@ -142,7 +142,7 @@ def test_rows_lost_in_many_trials_are_one_finding_with_the_first_as_example() ->
 
 
 def test_one_fault_of_many_trials_is_one_finding() -> None:
-    bare = [dataclasses.replace(a_trial(number, "new"), evidence=()) for number in (5, 6, 7)]
+    bare = [structs.replace(a_trial(number, "new"), evidence=()) for number in (5, 6, 7)]
     assert only("ledger", a_run(), *CLEAN, *bare).trials == (5, 6, 7)
 
 
@@ -218,9 +218,9 @@ def test_users_who_rest_are_not_the_clients_time() -> None:
     assert judged(9_900_000_000, 10, 90_000_000_000) == "sound"
     assert judged(4_900_000_000, 10, 90_000_000_000) == "doubtful"
     assert judged(0, 1, 10_000_000_000) == "not checked", "nobody did anything"
-    resting = [dataclasses.replace(t.phases[0].streams[0], rested_ns=1) for t in CLEAN[1:]]
+    resting = [structs.replace(t.phases[0].streams[0], rested_ns=1) for t in CLEAN[1:]]
     embedded = [
-        dataclasses.replace(t, phases=(dataclasses.replace(t.phases[0], streams=(tally,)),))
+        structs.replace(t, phases=(structs.replace(t.phases[0], streams=(tally,)),))
         for t, tally in zip(CLEAN[1:], resting, strict=True)
     ]
     unknown = only("client_share", a_run(), *embedded)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from fakes import make_run, make_trial, make_trials
+from msgspec.structs import replace
 
 from dyno.judge.analysis.judge import judge
 from dyno.judge.analysis.run_view import RunView

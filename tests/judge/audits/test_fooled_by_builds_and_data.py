@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from audit_records import CLEAN, COUNT, NEW, OLD, a_run, a_trial, engine, findings, recorded
 from crossed import crossed, played
 from fakes import make_load, make_phase, make_readings, make_tally
+from msgspec.structs import replace
 from ways_to_be_fooled import assert_caught, assert_refused
 
 from dyno.judge.analysis.margins import list_declared_primaries

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from audit_records import CLEAN, NEW, OLD, a_run, a_trial, findings, recorded
@@ -17,6 +16,7 @@ from fakes import (
     make_trials,
 )
 from judging import CROWDED, NOISY, logs, noisy
+from msgspec.structs import replace
 from ways_to_be_fooled import assert_caught, assert_dropped
 
 from dyno.compare.resolve.design import TURNS

@@ -4,10 +4,9 @@ caught.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from audit_records import a_run, a_trial, engine, findings
+from msgspec.structs import replace
 from ways_to_be_fooled import assert_caught
 
 from dyno.record import Candidate, Finding

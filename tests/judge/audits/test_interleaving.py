@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from audit_records import a_run, a_trial, findings, only, recorded, with_margin
 from fakes import make_tally
+from msgspec.structs import replace
 from ways_to_be_fooled import assert_caught
 
 from dyno.compare.resolve.design import TURNS

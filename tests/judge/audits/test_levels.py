@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from crossed import crossed, played
 from fakes import make_run
+from msgspec import structs
 
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import load_audits
@@ -19,7 +19,7 @@ def told(run: Run, change: Any) -> list[Finding]:
     """What the audit says of clean trials, each changed by `change(levels)`."""
     levels = {side.name: side.levels for side in run.candidates}
     trials = [
-        dataclasses.replace(trial, **change(levels[trial.candidate]))
+        structs.replace(trial, **change(levels[trial.candidate]))
         for trial in played(run, lambda _: 0.0, blocks=2)
     ]
     return AUDIT.judge(RunView(run, trials))
@@ -28,7 +28,7 @@ def told(run: Run, change: Any) -> list[Finding]:
 def settings(run: Run) -> Run:
     """The same factors as engine settings."""
     kinds = tuple(Factor(f.name, "engine setting", f.levels) for f in run.factors)
-    return dataclasses.replace(run, factors=kinds)
+    return structs.replace(run, factors=kinds)
 
 
 def test_a_run_without_factors_has_nothing_to_say() -> None:

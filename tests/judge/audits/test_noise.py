@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 
 import pytest
 from audit_records import with_margin
 from fakes import make_readings, make_record, make_run, make_tally, make_trial
+from msgspec import structs
 
 from dyno.compare.resolve.design import TURNS
 from dyno.judge.analysis.host_noise import compute_shares
@@ -38,7 +38,7 @@ def _blocks(old: Sequence[Trial], new: Sequence[Trial]) -> list[Trial]:
     for block, pair in enumerate(zip(old, new, strict=True)):
         for place, (name, trial) in enumerate(zip(("old", "new"), pair, strict=True)):
             number = 2 * block + place + 1
-            trials.append(dataclasses.replace(trial, number=number, candidate=name, block=block))
+            trials.append(structs.replace(trial, number=number, candidate=name, block=block))
     return trials
 
 
@@ -119,7 +119,7 @@ def test_pressure_without_work_of_our_own_is_told() -> None:
 
 def test_a_later_attempt_takes_the_place_of_a_loud_one() -> None:
     trials = _blocks([LOUD] * 4, [LOUD] * 4)
-    again = [dataclasses.replace(t, attempt=2) for t in _blocks([CALM] * 4, [CALM] * 4)]
+    again = [structs.replace(t, attempt=2) for t in _blocks([CALM] * 4, [CALM] * 4)]
     assert _only([*trials, *again]).soundness == "sound"
 
 

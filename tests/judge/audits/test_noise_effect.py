@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 from fakes import make_readings, make_run, make_trials
 from judging import logs
+from msgspec import structs
 
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import load_audits
@@ -20,10 +19,10 @@ def found(values: list[float], foreign: list[float], run: Run | None = None) -> 
     """On blocks of these log ratios, in which others had so many percent."""
     hosts = [QUIET | {"busy_ns": 50.0 + each, "idle_ns": 50.0 - each} for each in foreign]
     trials = [
-        dataclasses.replace(
+        structs.replace(
             trial,
             phases=tuple(
-                dataclasses.replace(record, readings=make_readings(hosts[trial.block]))
+                structs.replace(record, readings=make_readings(hosts[trial.block]))
                 for record in trial.phases
             ),
         )

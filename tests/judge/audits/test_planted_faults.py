@@ -77,9 +77,7 @@ def _found(folder: Path, *sides: str, script: str) -> list[Finding]:
     file.write_text(script)
     measuring = Measuring(blocks=3, fixed=True, limits=NEIGHBOURS, seed=3, loads=0)
     options = {"events": "200", "warmup_time": "0"}
-    prepared = draft_run(
-        compare_candidates(sides, str(file), options, measuring), lambda _: None
-    ).freeze()
+    prepared = draft_run(compare_candidates(sides, str(file), options, measuring), lambda _: None)
     kept = create_run(prepared.run, folder)
     play_run(prepared, kept, lambda _: None)
     return list(judge(prepared.run, kept.read_trials()).findings)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
 from audit_records import a_run, engine, only, recorded
 from fakes import make_latency, make_phase, make_readings, make_record, make_tally, make_trial
+from msgspec import structs
 
 from dyno.record import (
     Conditions,
@@ -62,7 +62,7 @@ def test_the_sentence_says_what_to_do() -> None:
 
 def test_on_one_core_already_only_more_threads_are_left() -> None:
     placed = Conditions(pinning=PinningCondition((1,), (1,)))
-    finding = _found(_echo(60), dataclasses.replace(_trial(), conditions=placed))
+    finding = _found(_echo(60), structs.replace(_trial(), conditions=placed))
     assert finding.sentence.endswith("its size: try more threads")
 
 
@@ -70,9 +70,7 @@ def test_a_server_that_is_always_busy_is_cleared() -> None:
     """While one request is on its way, others are worked at."""
     spent = Reading("process", "server_cpu_us", "µs", "lower", 9.5e6, True)
     placed = Conditions(pinning=PinningCondition((1,), (0,)))
-    busy = dataclasses.replace(
-        recorded(_trial(connections=4), readings=(spent,)), conditions=placed
-    )
+    busy = structs.replace(recorded(_trial(connections=4), readings=(spent,)), conditions=placed)
     finding = _found(_echo(95), busy)
     assert finding.soundness == "sound" and "busy nearly all the time" in finding.sentence
 
@@ -115,6 +113,6 @@ def test_a_record_of_an_older_driver_has_no_round_trips() -> None:
 
 
 def test_the_finding_names_the_trials_and_the_phase() -> None:
-    failed = dataclasses.replace(_echo(1.0, 9), status="failed")
+    failed = structs.replace(_echo(1.0, 9), status="failed")
     finding = _found(failed, _echo(95), _trial(4), _trial(5))
     assert (finding.trials, finding.phase) == ((4, 5), "run")

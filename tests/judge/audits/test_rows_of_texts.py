@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from audit_records import a_run, a_trial, findings
 from fakes import make_phase
+from msgspec import structs
 
 from dyno.judge.audits._rows import ALPHA, judge_averages
 from dyno.record import Finding, Run, StatementKind, StatementTally, Trial
@@ -38,7 +38,7 @@ def log(
         others = (rows("SELECT ?", count, count), rows("SELECT v FROM u", count, 3 * count))
         own = (rows(audit_text, count, found[side]), *others)
         trial = a_trial(at + 2, side, statements=own, **tally)
-        trials.append(dataclasses.replace(trial, block=at // 2))
+        trials.append(structs.replace(trial, block=at // 2))
     return trials
 
 
@@ -97,7 +97,7 @@ def test_connections_that_race_for_rows_may_differ_by_chance_and_no_more(
         for block in range(4):
             found = {"old": 105 + 3 * block, "new": new(block)}
             pair = log(text, found, connections=4)
-            trials += [dataclasses.replace(it, block=block) for it in pair]
+            trials += [structs.replace(it, block=block) for it in pair]
         return told(audit, trials, COUNTED).soundness
 
     assert judged(lambda block: 108 - block) == "sound"
@@ -115,16 +115,16 @@ def test_one_restart_of_other_work_is_not_checked_by_name() -> None:
 def test_work_that_only_looks_the_same_is_not_counted_exactly(spoiled: dict[str, Any]) -> None:
     trials = log(UPDATE, {"old": 110, "new": 111}, blocks=2)
     (record,) = trials[1].phases
-    streams = (dataclasses.replace(record.streams[0], **spoiled),)
-    other = dataclasses.replace(record, streams=streams)
-    trials[1] = dataclasses.replace(trials[1], phases=(other,))
-    trials[3] = dataclasses.replace(trials[3], phases=(other,))
+    streams = (structs.replace(record.streams[0], **spoiled),)
+    other = structs.replace(record, streams=streams)
+    trials[1] = structs.replace(trials[1], phases=(other,))
+    trials[3] = structs.replace(trials[3], phases=(other,))
     assert told("rows_changed", trials, REPLAYED).soundness == "sound"
 
 
 def test_rows_that_the_base_itself_finds_otherwise_in_each_block_of_a_log_are_no_fault() -> None:
     first, second = (log(SELECT, {"old": old, "new": 111}) for old in (110, 112))
-    again = [dataclasses.replace(it, block=1) for it in second]
+    again = [structs.replace(it, block=1) for it in second]
     assert told("results", [*first, *again], REPLAYED).soundness == "sound"
 
 
@@ -140,9 +140,9 @@ def test_what_a_timed_phase_wrote_before_makes_other_rows_of_the_same_statements
     for trial in log(SELECT, {"old": 110, "new": 111}, blocks=2):
         (record,) = trial.phases
         many = 500 if trial.candidate == "old" else 600
-        tally = dataclasses.replace(record.streams[0], statements=(rows(UPDATE, many, many),))
-        before = dataclasses.replace(record, phase="writes", streams=(tally,))
-        trials.append(dataclasses.replace(trial, phases=(before, record)))
+        tally = structs.replace(record.streams[0], statements=(rows(UPDATE, many, many),))
+        before = structs.replace(record, phase="writes", streams=(tally,))
+        trials.append(structs.replace(trial, phases=(before, record)))
     assert told("results", trials, REPLAYED).soundness == "sound"
 
 

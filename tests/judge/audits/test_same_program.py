@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
 from fakes import make_run, make_trial
+from msgspec import structs
 
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import load_audits
@@ -18,7 +18,7 @@ TRIALS = (make_trial(1, "old", 0, 1.0), make_trial(2, "new", 0, 1.0))
 def _side(name: str, **changes: Any) -> Candidate:
     build = {"name": name, "source": "file", "sha256": "1f"}
     side = Candidate(name, f"{name}=real@{name}", "real", True, build, {"cache": "1"}, {})
-    return dataclasses.replace(side, **changes)
+    return structs.replace(side, **changes)
 
 
 def _run(*sides: Candidate, aa: bool = False) -> Run:

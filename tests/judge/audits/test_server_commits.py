@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from audit_records import NEW, OLD, a_run, a_trial, findings, recorded
 from fakes import make_readings
+from msgspec import structs
 from ways_to_be_fooled import assert_caught
 
 from dyno.record import Candidate, Finding, Reading, Trial
 
-SERVER = dataclasses.replace(NEW, embedded=False)
-THEIRS = dataclasses.replace(SERVER, build={"address": "joe@db.example:5432/bench"})
+SERVER = structs.replace(NEW, embedded=False)
+THEIRS = structs.replace(SERVER, build={"address": "joe@db.example:5432/bench"})
 COMMITS = 10_000
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
 from audit_records import CLEAN, NEW, OLD, a_run, a_trial, only, recorded
 from fakes import make_readings
+from msgspec import structs
 
 from dyno.record import Candidate, Finding, Reading, Trial
 
-THEIRS = dataclasses.replace(NEW, embedded=False, build={"address": "joe@db.example:5432/bench"})
+THEIRS = structs.replace(NEW, embedded=False, build={"address": "joe@db.example:5432/bench"})
 #: What a trial of `a_trial` did: 10,000 events, one statement each.
 SENT = 10_000
 
@@ -107,7 +107,7 @@ def test_what_may_be_one_sides_alone_is_free(changes: dict[str, Any]) -> None:
     ],
 )
 def test_where_one_of_the_two_did_not_count_nothing_is_known(trial: Trial) -> None:
-    server = dataclasses.replace(NEW, embedded=False)
+    server = structs.replace(NEW, embedded=False)
     told = {True: judged(trial), False: only("server_count", a_run(OLD, server), trial)}
     assert all("count" in finding.sentence for finding in told.values())
     assert told[False].soundness == "not checked"
@@ -116,13 +116,13 @@ def test_where_one_of_the_two_did_not_count_nothing_is_known(trial: Trial) -> No
 
 def test_the_worst_restart_is_told_and_the_good_ones_are_not_named() -> None:
     trials = [counting(SENT + more) for more in (0, 300, 4_000)]
-    numbered = [dataclasses.replace(each, number=3 + i) for i, each in enumerate(trials)]
+    numbered = [structs.replace(each, number=3 + i) for i, each in enumerate(trials)]
     finding = only("server_count", a_run(OLD, THEIRS), *CLEAN[:2], *numbered)
     assert finding.trials == (4, 5) and "14,000" in finding.sentence
 
 
 def test_a_server_that_could_not_be_asked_is_said_so_with_the_reason() -> None:
-    side = dataclasses.replace(NEW, embedded=False)
+    side = structs.replace(NEW, embedded=False)
     trial = recorded(a_trial(3, "new", claimed=SENT), unread={"server": "permission denied"})
     finding = only("server_count", a_run(OLD, side), trial)
     assert finding.soundness == "not checked"

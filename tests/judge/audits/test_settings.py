@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from audit_records import a_run, a_trial, engine, findings
+from msgspec.structs import replace
 
 
 def judged(asked: str, told: str, name: str = "x") -> list[str]:

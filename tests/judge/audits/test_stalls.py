@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 from audit_records import a_run, a_trial, only, recorded, with_margin
 from fakes import make_tally
+from msgspec import structs
 
 from dyno.record import Finding, Series
 
@@ -15,7 +15,7 @@ def _judged(done: Sequence[int], restarts: int = 1, margin_percent: float = 2.0)
     """One restart with these seconds, the others with none to blame."""
     series = Series(tuple(done), (0,) * len(done), (1,) * len(done))
     stalled = recorded(
-        a_trial(9, "new"), streams=(dataclasses.replace(make_tally(1000), series=series),)
+        a_trial(9, "new"), streams=(structs.replace(make_tally(1000), series=series),)
     )
     clean = [a_trial(number, "new") for number in range(1, restarts)]
     return only("stalls", with_margin(a_run(), margin_percent), *clean, stalled)

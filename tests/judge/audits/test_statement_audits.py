@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from audit_records import OLD, a_run, a_trial, engine, findings, only
 from fakes import make_latency
+from msgspec.structs import replace
 
 from dyno.record import (
     Conditions,

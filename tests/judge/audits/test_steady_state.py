@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from collections.abc import Sequence
 
 import pytest
 from audit_records import NEW, OLD, a_run, findings, only, with_margin
 from fakes import make_phase, make_record, make_run, make_tally, make_trial, make_workload
+from msgspec import structs
 
 from dyno.record import Run, Series, Trial
 
@@ -18,7 +18,7 @@ def _played(candidate: str, per_second: Sequence[Sequence[int]]) -> list[Trial]:
     trials = []
     for block, done in enumerate(per_second):
         series = Series(tuple(done), (0,) * len(done), (1,) * len(done))
-        tally = dataclasses.replace(make_tally(1000), series=series)
+        tally = structs.replace(make_tally(1000), series=series)
         record = make_record([tally], seconds=len(done) + 0.4)
         number = 2 * block + (candidate == "new")
         trials.append(make_trial(number, candidate, block, 1, phases=(record,)))
@@ -64,7 +64,7 @@ def test_noise_alone_is_never_blamed() -> None:
         trials = _played("old", _noisy([1000.0] * 3, seed)) + _played(
             "new", _noisy(FLAT[:3], -seed)
         )
-        run = dataclasses.replace(a_run(), design=make_run(margin_percent=5.0).design)
+        run = structs.replace(a_run(), design=make_run(margin_percent=5.0).design)
         assert only("steady_state", run, *trials).soundness == "sound", seed
 
 
@@ -86,7 +86,7 @@ def test_a_slowdown_that_grows_is_held_against_the_primarys_own_margin() -> None
 def _declared(**changes: object) -> Run:
     phase = make_phase() | changes
     run = make_run(workloads=[make_workload(phases=[phase])])
-    return dataclasses.replace(run, candidates=(OLD, NEW))
+    return structs.replace(run, candidates=(OLD, NEW))
 
 
 def test_a_phase_that_is_not_stationary_may_drift() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from audit_records import a_run, faults, findings, with_margin
 from fakes import make_latency, make_record, make_tally, make_trial
 from hdr import encoded
+from msgspec.structs import replace
 from ways_to_be_fooled import assert_caught
 
 from dyno.compare.resolve.design import TURNS

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from audit_records import NEW, OLD, a_run, a_trial, findings, only
 from fakes import make_load, make_readings, make_run
+from msgspec import structs
 
 from dyno.compare.resolve.design import TURNS
 from dyno.record import (
@@ -23,13 +23,13 @@ from dyno.record import (
     Trial,
 )
 
-SERVER = dataclasses.replace(OLD, embedded=False)
-OTHER = dataclasses.replace(NEW, embedded=False)
-ATTACHED = dataclasses.replace(OTHER, build={"address": "//u@h/d", "source": "runs"})
-ASKED = dataclasses.replace(OTHER, settings={"cache": "1GB"})
+SERVER = structs.replace(OLD, embedded=False)
+OTHER = structs.replace(NEW, embedded=False)
+ATTACHED = structs.replace(OTHER, build={"address": "//u@h/d", "source": "runs"})
+ASKED = structs.replace(OTHER, settings={"cache": "1GB"})
 MEMORY = DataCondition(size_bytes=50 << 20, cache_bytes=128 << 20)
 LARGE = DataCondition(size_bytes=200 << 20, cache_bytes=128 << 20)
-MORE = dataclasses.replace(LARGE, cache_bytes=1 << 30)
+MORE = structs.replace(LARGE, cache_bytes=1 << 30)
 SAFE = DataCondition(survives="a power cut")
 UNSAFE = DataCondition(survives="nothing")
 ON_0 = PinningCondition((1,), (0,))
@@ -37,8 +37,8 @@ ON_0 = PinningCondition((1,), (0,))
 
 def trial(number: int, name: str, **conditions: Any) -> Trial:
     known = Conditions(driver=DriverCondition("", "", (), 1), **conditions)
-    found = dataclasses.replace(a_trial(number, name), conditions=known)
-    return dataclasses.replace(found, block=number // 2)
+    found = structs.replace(a_trial(number, name), conditions=known)
+    return structs.replace(found, block=number // 2)
 
 
 def judged(ours: dict[str, Any], theirs: dict[str, Any], side: Candidate = OTHER) -> Finding:
@@ -62,11 +62,11 @@ def held(refused: str = "", set_: str = "on") -> dict[str, ControlCondition]:
             OTHER,
             "old on core 0, new on any core (not pinned)",
         ),
-        ({"pinning": ON_0}, {}, dataclasses.replace(OTHER, controls={"pinning": "off"}), ""),
+        ({"pinning": ON_0}, {}, structs.replace(OTHER, controls={"pinning": "off"}), ""),
         ({"pinning": ON_0}, {}, NEW, ""),
         ({"controls": held()}, {"controls": held("no")}, OTHER, "preload not held for new alone"),
         ({"controls": held("no")}, {"controls": held("no")}, OTHER, ""),
-        ({"data": MEMORY}, {"data": dataclasses.replace(MEMORY, cache_bytes=1 << 30)}, OTHER, ""),
+        ({"data": MEMORY}, {"data": structs.replace(MEMORY, cache_bytes=1 << 30)}, OTHER, ""),
         ({"data": LARGE}, {"data": MORE}, OTHER, "old has a cache of 134 MB, new has a cache of"),
         ({"data": LARGE}, {"data": MORE}, ASKED, ""),
         ({"data": LARGE}, {"data": MORE}, ATTACHED, "a cache of 1074 MB"),
@@ -111,7 +111,7 @@ def test_all_that_differs_is_one_list() -> None:
 def with_readings(played: Trial, *more: Reading, **host: float) -> Trial:
     (record,) = played.phases
     readings = (*(make_readings(host) if host else ()), *more)
-    return dataclasses.replace(played, phases=(dataclasses.replace(record, readings=readings),))
+    return structs.replace(played, phases=(structs.replace(record, readings=readings),))
 
 
 def crowded(foreign: Sequence[float]) -> list[Trial]:
@@ -120,7 +120,7 @@ def crowded(foreign: Sequence[float]) -> list[Trial]:
     for block, more in enumerate(foreign):
         for place, (name, extra) in enumerate((("old", 2.0), ("new", 2.0 + more))):
             host = {"steal_ns": 0.0, "busy_ns": 50.0, "idle_ns": 50.0, "own_ns": 50.0 - extra}
-            played = dataclasses.replace(trial(2 * block + place + 1, name), block=block)
+            played = structs.replace(trial(2 * block + place + 1, name), block=block)
             trials.append(with_readings(played, **host))
     return trials
 
@@ -153,7 +153,7 @@ def test_cold_files_count_beside_a_server_that_runs_already() -> None:
 
 
 def test_others_work_on_one_side_is_not_checked_where_trials_took_turns() -> None:
-    run = dataclasses.replace(a_run(SERVER, OTHER), design=make_run(interleaving=TURNS).design)
+    run = structs.replace(a_run(SERVER, OTHER), design=make_run(interleaving=TURNS).design)
     found = findings("unlike_conditions", run, *crowded([9.0] * 6))
     assert [each.soundness for each in found] == ["sound", "not checked"]
     assert "others' work" not in found[0].sentence

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
 from fake_driver import ONE_BLOCK
+from msgspec import structs
 
 from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.run import play_run
@@ -35,7 +35,7 @@ def test_a_slow_way_makes_a_servers_figures_doubtful(server: str, home: Path) ->
     sides = f"a={server}", f"b={server}"
     prepared = draft_run(
         compare_candidates(sides, "oltp_point_select", OPTIONS, measuring), lambda _: None
-    ).freeze()
+    )
     kept = create_run(prepared.run, home)
     play_run(prepared, kept, lambda _: None, ONE_BLOCK)
     run, trials = prepared.run, [t for t in kept.read_trials() if not t.is_contents]
@@ -60,6 +60,6 @@ def _injected(run: Run, trials: list[Trial], share: float) -> list[Finding]:
 
 def _with_median(trial: Trial, ns: float) -> Trial:
     record = trial.phases[-1]
-    latency = dataclasses.replace(record.streams[0].latency, percentiles_ns={"50": round(ns)})
-    stream = dataclasses.replace(record.streams[0], latency=latency)
-    return dataclasses.replace(trial, phases=(dataclasses.replace(record, streams=(stream,)),))
+    latency = structs.replace(record.streams[0].latency, percentiles_ns={"50": round(ns)})
+    stream = structs.replace(record.streams[0], latency=latency)
+    return structs.replace(trial, phases=(structs.replace(record, streams=(stream,)),))

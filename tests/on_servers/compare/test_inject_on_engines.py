@@ -33,7 +33,7 @@ def test_each_operation_has_one_answer_to_hold_up(engine: str) -> None:
 def test_what_is_injected_is_what_the_client_waits_for(engine: str) -> None:
     """200 µs in each answer: counted by the library, and seen by the driver in every latency."""
     injected = add_keys(engine, {"inject": f"{SPIN_NS}ns"})
-    prepared = draft_run(TINY.build_experiment([injected], "rate_per_s"), lambda _: None).freeze()
+    prepared = draft_run(TINY.build_experiment([injected], "rate_per_s"), lambda _: None)
     trial = play_once(prepared, lambda _: None)
     assert trial.status == "ok", trial.failure
     record = trial.phases[-1]

@@ -41,7 +41,7 @@ def _prepared(server: str, workload: str, **options: str) -> Prepared:
     given = {"time": "2.5", "warmup_time": "0.5", "table_size": "2000", "threads": "4"}
     sides = (f"a={server}", f"b={server}")
     made = compare_candidates(sides, workload, given | options, measuring)
-    return draft_run(made, lambda _: None).freeze()
+    return draft_run(made, lambda _: None)
 
 
 @pytest.mark.parametrize("server", SERVERS)

@@ -60,7 +60,7 @@ def server_of(runs: Path) -> Callable[[int], int]:
 def once(engine: str, killer: Watch, **options: str) -> Trial:
     """One trial, while somebody is killed."""
     experiment = compare_candidates([engine], "oltp_point_select", OPTIONS | options)
-    return play_once(draft_run(experiment, lambda _: None).freeze(), killer)
+    return play_once(draft_run(experiment, lambda _: None), killer)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_run_goes_on_after_a_server_was_killed_and_plays_its_block_anew(runs: 
     measuring = Measuring(blocks=3, fixed=True, limits=CALM)
     options = OPTIONS | CALMLY
     experiment = compare_candidates([SERVER, SERVER], "oltp_point_select", options, measuring)
-    prepared = draft_run(experiment, lambda _: None).freeze()
+    prepared = draft_run(experiment, lambda _: None)
     folder = create_run(prepared.run, runs)
     rules = Rules(analyse=judge_by_blocks((2,), 2))
     play_run(prepared, folder, Killer(server_of(runs), "run"), rules)

@@ -37,7 +37,7 @@ def test_a_load_is_made_once_and_every_trial_starts_on_a_copy(
     sides = [engine, f"{engine}?{MEMORY[engine.partition('@')[0]]}"]
     prepared = draft_run(
         compare_candidates(sides, "oltp_write_only", OPTIONS, measuring), lambda _: None
-    ).freeze()
+    )
     folder = create_run(prepared.run, home)
     before = {entry.name for entry in cache.list_entries()}
     play_run(prepared, folder, lambda _: None, ONE_BLOCK)
@@ -63,6 +63,6 @@ def test_a_disk_that_is_too_small_is_noticed_before_anything_is_started(
     options = OPTIONS | {"table_size": str(10**10)}
     prepared = draft_run(
         compare_candidates([engine, engine], "oltp_write_only", options), lambda _: None
-    ).freeze()
+    )
     with pytest.raises(HostError, match="MB free, and the run needs"):
         play_run(prepared, create_run(prepared.run, home), lambda _: None)

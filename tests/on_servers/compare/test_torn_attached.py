@@ -75,7 +75,7 @@ def begun(
     measuring = Measuring(blocks=3, fixed=True, seed=1, limits=CALM, aa=True)
     options = OPTIONS | {"table_size": str(rows)}
     made = compare_candidates([f"a={url}", f"b={url}"], "oltp_point_select", options, measuring)
-    prepared = draft_run(made, lambda _: None).freeze()
+    prepared = draft_run(made, lambda _: None)
     yield create_run(prepared.run, home), bench(server)
     driver.ask(server.session, ["DROP DATABASE bench"])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import private_mysql
@@ -12,6 +11,7 @@ import private_postgres
 import pytest
 from audit_records import NEW, OLD, a_run, a_trial, only
 from fakes import make_candidate, make_workload
+from msgspec.structs import replace
 from private_servers import SERVERS, login, serving
 
 from dyno import driver
@@ -174,7 +174,7 @@ def test_another_client_of_a_server_that_runs_already_is_noticed(
     with theirs(kind) as (session, url):
         prepared = draft_run(
             compare_candidates([url], "oltp_point_select", options), lambda _: None
-        ).freeze()
+        )
 
         def hammer(told: object) -> None:
             if isinstance(told, Progressed):

@@ -28,7 +28,7 @@ def test_a_trial_records_what_its_controls_did_to_the_server(
     measuring = Measuring(controls=CONTROLS)
     prepared = draft_run(
         compare_candidates([engine], "oltp_point_select", SHORT, measuring), lambda _: None
-    ).freeze()
+    )
     trial = play_once(prepared, lambda _: None)
     assert trial.status == "ok", trial.failure
     found = trial.conditions.controls

@@ -27,9 +27,7 @@ OPTIONS = {"time": "0.3", "warmup_time": "0", "table_size": "20000"}
 def _found(home: Path, *sides: str, workload: str = "oltp_point_select") -> dict[str, Finding]:
     """The first finding of each audit after three blocks."""
     measuring = Measuring(blocks=3, fixed=True, limits=NEIGHBOURS, seed=3, loads=0)
-    prepared = draft_run(
-        compare_candidates(sides, workload, OPTIONS, measuring), lambda _: None
-    ).freeze()
+    prepared = draft_run(compare_candidates(sides, workload, OPTIONS, measuring), lambda _: None)
     kept = create_run(prepared.run, home)
     play_run(prepared, kept, lambda _: None)
     findings = judge(prepared.run, kept.read_trials()).findings

@@ -29,7 +29,7 @@ NEIGHBOURS = {"steal_percent": 100.0, "foreign_percent": 100.0}
 def _judge_durability(home: Path, *sides: str) -> list[Finding]:
     measuring = Measuring(blocks=3, fixed=True, limits=NEIGHBOURS, loads=0)
     experiment = compare_candidates(sides, "oltp_update_non_index", OPTIONS, measuring)
-    prepared = draft_run(experiment, lambda _: None).freeze()
+    prepared = draft_run(experiment, lambda _: None)
     kept = create_run(prepared.run, home)
     play_run(prepared, kept, lambda _: None)
     found = judge(prepared.run, kept.read_trials()).findings

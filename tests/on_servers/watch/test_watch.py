@@ -25,7 +25,7 @@ from dyno.driver.plan import Session
 from dyno.engines import find_engine
 from dyno.errors import TrialFailed, UsageError
 from dyno.servers.watch import servers, store
-from dyno.servers.watch.reading import Record, list_reports
+from dyno.servers.watch.reading import WatchRecord, list_reports
 from dyno.servers.watch.recorder import Recorder, RecorderOptions
 
 pytestmark = [pytest.mark.timeout(300)]
@@ -100,11 +100,13 @@ def recording(
         recorder.flush()
 
 
-def opened(folder: Path, duckdb: Session) -> Record:
-    return Record(folder, driver.ask, duckdb)
+def opened(folder: Path, duckdb: Session) -> WatchRecord:
+    return WatchRecord(folder, driver.ask, duckdb)
 
 
-def rows_of(record: Record, report: str, since: datetime | None = None) -> list[dict[str, str]]:
+def rows_of(
+    record: WatchRecord, report: str, since: datetime | None = None
+) -> list[dict[str, str]]:
     span = record.find_span(datetime.now(UTC), since)
     answer = record.ask(record.find_report(report), span)
     return [
@@ -258,7 +260,7 @@ def counters(server: KitServer) -> dict[str, tuple[int, int]]:
     return {str(text).strip(): (int(n or 0), int(sent or 0)) for text, n, sent in rows}
 
 
-def grown(record: Record, since: datetime | None) -> dict[str, tuple[int, int]]:
+def grown(record: WatchRecord, since: datetime | None) -> dict[str, tuple[int, int]]:
     """What the record says that they grew by, or have counted."""
     found: dict[str, tuple[int, int]] = {}
     for row in rows_of(record, "statement_analysis", since):
@@ -422,7 +424,7 @@ def test_performance_schema_off_is_said() -> None:
     assert "performance_schema = ON" in refused.value.hint
 
 
-def check_report(server: KitServer, record: Record, report: str) -> None:
+def check_report(server: KitServer, record: WatchRecord, report: str) -> None:
     view = f"sys.`x${report}`"
     columns = [str(row[0]).lower() for row in server.ask(f"SHOW COLUMNS FROM {view}")]
     theirs = [

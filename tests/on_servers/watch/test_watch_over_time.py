@@ -12,7 +12,7 @@ from dyno.cli import run_words
 from dyno.driver.plan import Session
 from dyno.servers.watch import mysql, store
 from dyno.servers.watch.changes import Recorded
-from dyno.servers.watch.reading import Curve, Record, list_reports
+from dyno.servers.watch.reading import Curve, WatchRecord, list_reports
 from dyno.servers.watch.source import CHANGE, WHOLE, WatchSource
 from dyno.servers.watch.store import SAMPLES, WatchStore, open_folder
 
@@ -34,7 +34,7 @@ def written(
     duckdb: Session,
     samples: list[float],
     rows: dict[WatchSource, list[tuple[float, int]]],
-) -> Record:
+) -> WatchRecord:
     """A record of samples (s after BEGIN) and of what each source's only row changed by, at which
     time; its first is a whole value.
     """
@@ -52,7 +52,7 @@ def written(
             for number, at in enumerate(samples)
         ]
         writer.write(told, BEGIN)
-    return Record(folder, driver.ask, duckdb)
+    return WatchRecord(folder, driver.ask, duckdb)
 
 
 def _text(at_s: float) -> str:
@@ -66,7 +66,7 @@ def _row(source: WatchSource, at_s: float, kind: int, change: int) -> Recorded:
     return [_text(at_s), kind, *keys, *counters, *rest]
 
 
-def curve(record: Record, plot: str, until_s: float, since_s: float = 0.0) -> list[float]:
+def curve(record: WatchRecord, plot: str, until_s: float, since_s: float = 0.0) -> list[float]:
     """The values of a plot's only curve, second by second."""
     span = record.find_span(BEGIN + timedelta(seconds=until_s), BEGIN + timedelta(seconds=since_s))
     (found,) = record.read_curves(list_reports("mysql", "plot")[plot], span)

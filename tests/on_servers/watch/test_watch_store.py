@@ -13,7 +13,7 @@ from dyno.driver.plan import Session
 from dyno.errors import UsageError
 from dyno.servers.watch import mysql, store
 from dyno.servers.watch.changes import Recorded
-from dyno.servers.watch.reading import Record
+from dyno.servers.watch.reading import WatchRecord
 from dyno.servers.watch.segments import list_segments
 from dyno.servers.watch.servers import list_sources
 from dyno.servers.watch.source import CHANGE, GONE, WHOLE
@@ -49,7 +49,7 @@ def put(
 def value(
     writer: WatchStore, duckdb: Session, until: float, since: float | None = None
 ) -> str | None:
-    record = Record(writer.folder, driver.ask, duckdb)
+    record = WatchRecord(writer.folder, driver.ask, duckdb)
     begin = None if since is None else BEGIN + timedelta(minutes=since)
     span = record.find_span(BEGIN + timedelta(minutes=until), begin)
     rows = record.ask(record.find_report("metrics"), span).rows
@@ -158,7 +158,7 @@ def test_a_damaged_part_is_set_aside_told_once_and_the_rest_is_read(
     damage_file(bad.folder / f"{name}.parquet", how)
     said: list[str] = []
     for _ in range(2):
-        record = Record(writer.folder, driver.ask, duckdb, said.append)
+        record = WatchRecord(writer.folder, driver.ask, duckdb, said.append)
         for _ in range(2):
             span = record.find_span(BEGIN + timedelta(minutes=5))
             rows = record.ask(record.find_report("metrics"), span).rows
@@ -166,7 +166,7 @@ def test_a_damaged_part_is_set_aside_told_once_and_the_rest_is_read(
     assert len(said) == 2, "once by each reader"
     assert "begins at 2026-11-22 21:01:00 UTC is damaged" in said[0]
     assert not bad.folder.exists() and (tmp_path / "damaged" / bad.folder.name).exists()
-    later = Record(writer.folder, driver.ask, duckdb, said.append)
+    later = WatchRecord(writer.folder, driver.ask, duckdb, said.append)
     later.find_span(BEGIN + timedelta(minutes=61))
     assert len(said) == 2, "an hour later all was written anew"
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from fakes import make_run
+from msgspec import structs
 from sampled_trials import ENGINE, make_sampled
 
 from dyno.errors import UsageError
@@ -45,7 +46,8 @@ def sample_stacks(book: Book) -> Book:
     stacks = (ProfiledStack((0, 1), 4), ProfiledStack((0, 1, 2), 6))
     profile = CpuProfile(10, 0, 1_000_003, functions, stacks)
     trials = [
-        replace(trial, phases=(replace(trial.phases[0], profile=profile),)) for trial in book.trials
+        structs.replace(trial, phases=(structs.replace(trial.phases[0], profile=profile),))
+        for trial in book.trials
     ]
     return replace(book, trials=trials)
 
@@ -170,10 +172,11 @@ def test_each_candidate_has_a_file_of_its_own_even_if_names_are_alike(book: Book
 
 def test_a_run_without_samples_says_why_it_has_none(book: Book) -> None:
     trials = [
-        replace(trial, phases=(replace(trial.phases[0], profile=None),)) for trial in book.trials
+        structs.replace(trial, phases=(structs.replace(trial.phases[0], profile=None),))
+        for trial in book.trials
     ]
     why = "it was not asked for (--no-profile)"
-    run = replace(book.run, cpu_sampling=CpuSampling(why))
+    run = structs.replace(book.run, cpu_sampling=CpuSampling(why))
     with pytest.raises(UsageError) as refused:
         write_profiles(replace(book, run=run, trials=trials), (pprof.encode, pprof.SUFFIX))
     assert refused.value.cause == why

@@ -22,6 +22,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import mean
 
+from msgspec import structs
+
 import dyno
 from dyno.builds import Say
 from dyno.compare import calibration
@@ -172,7 +174,7 @@ def play_comparison(
         raise TrialFailed(f"a comparison of {case.base} did not finish", cause=verdict.sentence)
     entry = _with_verdict(_make_empty_entry(case, shape, pilot, run), run, trials, verdict)
     blocks = sort_blocks(run, run.workloads[0], trials).valid
-    found = replace(
+    found = structs.replace(
         entry,
         injected_percent=compute_injected_percent(case, blocks, BASE, CANDIDATE),
         operation_ns=mean(
@@ -228,8 +230,8 @@ def _with_verdict(
     dropped = len(verdict.dropped)
     primary = next((row for row in verdict.comparisons if row.primary), None)
     if primary is None:
-        return replace(entry, words={verdict.overall: 1}, dropped_blocks=dropped)
-    return replace(
+        return structs.replace(entry, words={verdict.overall: 1}, dropped_blocks=dropped)
+    return structs.replace(
         entry,
         words={primary.verdict: 1},
         dropped_blocks=dropped,
@@ -243,7 +245,7 @@ def _with_verdict(
 def _note_coverage(entry: CalibrationEntry, case: CalibrationCase) -> CalibrationEntry:
     """Does the interval hold the truth? Of the p99 only a lower bound is known: not asked."""
     if case.metric != "rate_per_s" or not entry.coverable:
-        return replace(entry, coverable=0)
+        return structs.replace(entry, coverable=0)
     truth = 0.0 if case.is_aa else entry.injected_percent or 0.0
     covered = entry.low_percent <= truth <= entry.high_percent
-    return replace(entry, covered=int(covered))
+    return structs.replace(entry, covered=int(covered))

@@ -47,7 +47,8 @@ def find_error_rates(host: Mapping[str, str], now: datetime | None = None) -> Ca
 
 def quote_error_rates(draft: RunDraft) -> None:
     """Notes in `draft` what is known of the method's errors on its host and driver."""
-    draft.calibration = find_error_rates(instrument(draft.host, draft.driver_sha256))
+    known = find_error_rates(instrument(draft.run.host, draft.run.driver_sha256))
+    draft.change(calibration=known)
 
 
 def _explain_stale(last: CalibrationEntry, host: Mapping[str, str], now: datetime) -> Iterable[str]:

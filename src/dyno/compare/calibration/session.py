@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec import structs
+
 import dyno
 from dyno import private_files
 from dyno.builds import Say, compute_sha256
@@ -278,7 +280,9 @@ class CalibrationSession:
         self.say(f"{text}: {response.sentence}")
         if response.known:
             word = TRANSMITTED if response.transmitted else f"not {TRANSMITTED}"
-            calibration.append(self.file, replace(entry, slope=response.slope, words={word: 1}))
+            calibration.append(
+                self.file, structs.replace(entry, slope=response.slope, words={word: 1})
+            )
         return response.transmitted
 
     def _play_cases(

@@ -13,13 +13,17 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from dyno import private_files
 from dyno.errors import HostError, find_fullest
 from dyno.record import decode
+from dyno.record.decode import encode
 from dyno.record.host import IDENTITY
+from dyno.record.schema import Record
 
 #: The version of the rule that turns trials into a verdict (docs/METHOD.md). Raise it with every
 #: change that could move an error rate: what was calibrated before is stale then.
@@ -33,8 +37,7 @@ FORMER_KINDS = {"plant": "delay", "p99 plant": "p99 delay", "plant-noise": "dela
 FORMER_KINDS |= {"ladder": DOSE_RESPONSE}
 
 
-@dataclass(frozen=True)
-class CalibrationEntry:
+class CalibrationEntry(Record):
     """A line: one comparison that was played, or one scenario of many that were made up.
 
     The fields are those of `Score`; `slowdown_percent` with its bounds is of a comparison played,
@@ -56,7 +59,7 @@ class CalibrationEntry:
     coverable: int = 0
     injected_percent: float | None = None
     dropped_blocks: int = 0
-    settings: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, str] = msgspec.field(default_factory=dict)
     seconds: float = 0.0
     seed: int = 0
     slowdown_percent: float = 0.0
@@ -100,7 +103,7 @@ def append(file: Path, entry: CalibrationEntry) -> None:
 
     What a kill left of a line before it is ended first, so that it spoils nothing but itself.
     """
-    line = json.dumps(asdict(entry), separators=(",", ":")).encode() + b"\n"
+    line = json.dumps(encode(entry), separators=(",", ":")).encode() + b"\n"
     try:
         private_files.make_folder(file.parent, exist_ok=True)
         is_new = not file.exists()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from dyno import private_files
@@ -33,12 +33,12 @@ class CapacityFolder:
 
     def write_block(self, block: CapacityBlock) -> None:
         """Writes a block once, whole or not at all."""
-        write_json(self.path / CAPACITY_BLOCKS / f"{block.block:04}.json", asdict(block))
+        write_json(self.path / CAPACITY_BLOCKS / f"{block.block:04}.json", block)
 
 
 def create_folder(plan: CapacityPlan, runs: Path) -> CapacityFolder:
     """A new folder under `runs` with the plan in it."""
     path = make_run_folder(runs, plan.run.created_utc, f"capacity-{plan.run.name}")
     private_files.make_folder(path / CAPACITY_BLOCKS)
-    write_json(path / CAPACITY_RECORD, asdict(plan))
+    write_json(path / CAPACITY_RECORD, plan)
     return CapacityFolder(path)

@@ -5,8 +5,10 @@ that was torn.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from dyno.builds import Say, cache
 from dyno.compare.capacity.folder import CapacityFolder
@@ -123,11 +125,11 @@ def prepare_capacity(draft: RunDraft, phase: Phase, say: Say) -> Prepared:
     """
     (workload,) = draft.workloads
     check_empty(draft)
-    draft.workloads = (replace(workload, phases=(phase,)),)
+    draft.change(workloads=(replace(workload, phases=(phase,)),))
     check_connections(draft)
     check_disk_space(draft)
     fit_memory(draft, say)
-    return draft.freeze()
+    return draft
 
 
 def make_plan(prepared: Prepared, asked: CapacityAsked) -> CapacityPlan:

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from msgspec import structs
+
 from dyno.builds import Say
 from dyno.compare.count.counted_play import CountedPlay, load_data, play_counted
 from dyno.compare.play.brief_play import make_pilot_job
@@ -136,7 +138,7 @@ def _count_repeats(job: TrialJob, given: CountContext, place: RunFolder) -> Iter
 
 def _make_job(candidate: Candidate, given: CountContext, place: RunFolder) -> TrialJob:
     job = make_pilot_job(given.draft, given.workload, candidate, place, Tools(probes={}))
-    return replace(job, workload=replace(job.workload, phases=_make_counted_phases(job)))
+    return replace(job, workload=structs.replace(job.workload, phases=_make_counted_phases(job)))
 
 
 def count_repeat(
@@ -167,7 +169,8 @@ def _make_counted_phases(job: TrialJob) -> tuple[Phase, ...]:
     """The workload's phases as the excerpt plays them: without a time by which they must end."""
     stop = Stop("count", events=0)
     return tuple(
-        replace(phase, stop=stop, warmup_s=0.0, expected_s=0.0) for phase in job.workload.phases
+        structs.replace(phase, stop=stop, warmup_s=0.0, expected_s=0.0)
+        for phase in job.workload.phases
     )
 
 

@@ -7,7 +7,7 @@ What both do (opening, first statements, closing) falls out of their difference.
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import dyno
@@ -96,9 +96,9 @@ def count_workload(given: CountContext) -> Count:
     phase = choose_phase(workload, plan.phase)
     record = Count(
         name=f"{' vs '.join(each.name for each in draft.candidates)}, {workload.name}",
-        created_utc=draft.created_utc,
+        created_utc=draft.run.created_utc,
         command=draft.experiment.command,
-        seed=draft.seed,
+        seed=draft.run.seed,
         workload=workload.name,
         phase=phase.name,
         unit=phase.streams[0].unit,
@@ -109,11 +109,11 @@ def count_workload(given: CountContext) -> Count:
         candidates=draft.candidates,
         counts=tuple(count_candidate(candidate, given) for candidate in draft.candidates),
         valgrind=given.valgrind.version,
-        host=draft.host,
+        host=draft.run.host,
         dyno=dyno.__version__,
         controls=draft.design.controls,
     )
-    write_json(given.folder / COUNT_RECORD, asdict(record))
+    write_json(given.folder / COUNT_RECORD, record)
     return record
 
 
@@ -154,7 +154,7 @@ def choose_phase(workload: WorkloadPlan, name: str) -> Phase:
 
 def _make_folder(runs: Path, draft: RunDraft, workload: WorkloadPlan) -> Path:
     words = "-vs-".join(candidate.name for candidate in draft.candidates)
-    path = make_run_folder(runs, draft.created_utc, f"count-{words}-{workload.name}")
+    path = make_run_folder(runs, draft.run.created_utc, f"count-{words}-{workload.name}")
     private_files.make_folder(path / COUNTED)
     return path
 

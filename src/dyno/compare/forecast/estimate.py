@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from dyno.compare.experiment import BLOCKS
 from dyno.compare.forecast.detection import SDS_PERCENT, assume_primaries, count_family
@@ -111,7 +113,7 @@ def fit_budget(draft: RunDraft, budget_s: float) -> None:
     analyses, blocks = draft.design.analyses, estimate_cost(draft).count_blocks_within(budget_s)
     if blocks < analyses[-1]:
         fewer = (blocks,) if len(analyses) == 1 else choose_analyses_up_to(blocks)
-        draft.design = replace(draft.design, analyses=fewer)
+        draft.change(design=replace(draft.design, analyses=fewer))
 
 
 def estimate_block_s(workload: WorkloadPlan, prepared: Prepared | RunDraft) -> float:

@@ -8,8 +8,10 @@ assumptions are taken, with three spreads.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec.structs import replace
 
 from dyno.compare.experiment import BLOCKS
 from dyno.compare.forecast.detection import (

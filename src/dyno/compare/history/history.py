@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 
@@ -144,7 +144,7 @@ class _Analyses:
         text = self.archive.analyses.get(key)
         if text is None:
             found = self._find_changes(series)
-            text = json.dumps(asdict(found))
+            text = json.dumps(decode.encode(found))
         else:
             found = decode.decode(SeriesAnalysis, json.loads(text))
         self.used[key] = text

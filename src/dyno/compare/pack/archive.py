@@ -19,8 +19,9 @@ from typing import Any
 
 from dyno import private_files, scratch
 from dyno.compare.pack.hidden import Hiding, Known
-from dyno.compare.run_folder import FLEET_RECORD, LARGEST_BYTES, RECORDS, load_json
+from dyno.compare.run_folder import FLEET_RECORD, LARGEST_BYTES, RECORDS
 from dyno.errors import HostError, InternalError, UsageError, find_fullest
+from dyno.record.decode import load_json
 
 SUFFIX = ".dyno.zip"
 #: Files of a run that are derived: left out, and made anew from what is packed.

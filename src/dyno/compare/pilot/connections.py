@@ -83,8 +83,7 @@ def choose_connections(draft: RunDraft, found: Sequence[Saturation]) -> None:
         ]
     check_names(plans)
     draft.experiment = replace(draft.experiment, workloads=tuple(asked))
-    draft.workloads = tuple(plans)
-    draft.pilot = Pilot(saturation=tuple(found))
+    draft.change(workloads=tuple(plans), pilot=Pilot(saturation=tuple(found)))
 
 
 def apply_connections(workload: Workload, found: Saturation) -> Iterator[Workload]:

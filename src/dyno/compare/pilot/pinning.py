@@ -6,8 +6,10 @@ takes three times as long; else each has cores of its own.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dyno.compare.play.brief_play import PilotContext, make_pilot_job
 from dyno.compare.play.echo import UNIX, EchoEngine, make_echo_plan
@@ -33,12 +35,15 @@ def settle_pinning(draft: RunDraft, context: PilotContext) -> None:
     def replace_auto(controls: dict[str, str]) -> dict[str, str]:
         return controls | ({PINNING: pinning} if controls.get(PINNING) == "auto" else {})
 
-    draft.design = replace(draft.design, controls=replace_auto(draft.design.controls))
-    draft.candidates = tuple(
-        replace(side, controls=replace_auto(side.controls)) for side in draft.candidates
+    draft.change(
+        design=replace(draft.design, controls=replace_auto(draft.design.controls)),
+        candidates=tuple(
+            replace(side, controls=replace_auto(side.controls)) for side in draft.candidates
+        ),
     )
     if empty_ns:
-        draft.pilot = replace(draft.pilot or Pilot(), pinning=pinning, empty_ns=empty_ns)
+        pilot = draft.run.pilot or Pilot()
+        draft.change(pilot=replace(pilot, pinning=pinning, empty_ns=empty_ns))
 
 
 def _choose_pinning(draft: RunDraft, context: PilotContext) -> tuple[str, dict[str, int]]:
@@ -48,7 +53,7 @@ def _choose_pinning(draft: RunDraft, context: PilotContext) -> tuple[str, dict[s
     if "auto" not in values:
         return "", {}
     one_client = all(map(_is_one_client, _iterate_phases(draft.workloads)))
-    if draft.share or not one_client or not _are_all_servers(draft):
+    if draft.run.share or not one_client or not _are_all_servers(draft):
         return "apart", {}
     context.say("measuring a round trip between two cores and on one core")
     empty_ns = {
@@ -95,7 +100,7 @@ def _measure_empty_ns(draft: RunDraft, where: str, context: PilotContext) -> int
         job = make_pilot_job(
             draft, make_echo_plan("echo", phases, EMPTY_S), side, place, context.tools
         )
-        job = replace(job, engine=engine, build=engine.program(UNIX, {}, context.say))
+        job = dataclasses.replace(job, engine=engine, build=engine.program(UNIX, {}, context.say))
         trial, error = play_trial(job, lambda _: None)
     if isinstance(error, KeyboardInterrupt):
         raise error

@@ -45,7 +45,7 @@ def prepare(
     check_connections(draft)
     check_disk_space(draft)
     context = PilotContext(say)
-    if known is None and not draft.share and (found := saturate(draft, context)):
+    if known is None and not draft.run.share and (found := saturate(draft, context)):
         choose_connections(draft, found)
     settle_pinning(draft, context)
     if known is None:
@@ -55,4 +55,4 @@ def prepare(
     fit_memory(draft, say)
     if budget_s is not None:
         fit_budget(draft, budget_s)
-    return draft.freeze()
+    return draft

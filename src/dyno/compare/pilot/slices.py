@@ -19,7 +19,9 @@ by that, so they are frozen (docs/evidence/suspending.md).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from dyno.compare.experiment import Workload
 from dyno.compare.play.brief_play import (
@@ -94,7 +96,7 @@ def settle_slices(draft: RunDraft, context: PilotContext) -> None:
     found: dict[str, list[TriedEvents | None]] = {}
     untried: dict[str, str] = {}
     for chosen, workload in zip(draft.experiment.workloads, draft.workloads, strict=True):
-        known = _find_known(draft.pilot, workload)
+        known = _find_known(draft.run.pilot, workload)
         sides = _find_untried(draft, known.keys())
         brief = _choose_brief_options(draft, chosen, workload, sides)
         if brief and sides:
@@ -111,7 +113,7 @@ def settle_slices(draft: RunDraft, context: PilotContext) -> None:
             found[workload.name] = [*known.values(), *others]
     choose_slices(draft, found)
     if untried:
-        draft.pilot = replace(draft.pilot or Pilot(), untried=untried)
+        draft.change(pilot=replace(draft.run.pilot or Pilot(), untried=untried))
 
 
 class _NotTried(Exception):
@@ -145,10 +147,11 @@ def choose_slices(draft: RunDraft, found: Mapping[str, Sequence[TriedEvents | No
         if workload.name in latency_ns_p99
     }
     turns = replace(turns, slices=slices, running=running)
-    draft.design = replace(draft.design, interleaving=turns)
     unlike = {name: percent for name, percent in apart.items() if name not in running}
-    draft.pilot = replace(
-        draft.pilot or Pilot(), latency_ns_p99=latency_ns_p99, resting_apart_percent=unlike
+    pilot = draft.run.pilot or Pilot()
+    draft.change(
+        design=replace(draft.design, interleaving=turns),
+        pilot=replace(pilot, latency_ns_p99=latency_ns_p99, resting_apart_percent=unlike),
     )
 
 

@@ -11,7 +11,7 @@ refuses.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from dyno.builds import Build, Say
 from dyno.compare.play.job import TrialJob
@@ -19,6 +19,7 @@ from dyno.compare.run_folder import LOADED, RunFolder, read_json, write_json
 from dyno.engines import Attaches, Engine
 from dyno.private_files import make_folder
 from dyno.record import PhaseRecord
+from dyno.record.decode import encode
 
 #: The script's commands that load and that drop.
 PREPARE, CLEANUP = "prepare", "cleanup"
@@ -55,7 +56,7 @@ class LoadedTables:
             self.made, self.before = self._list_tables() - self.before, None
         if self.made:
             make_folder(job.loaded.parent, exist_ok=True)
-            write_json(job.loaded, asdict(_List(job.candidate.name, tuple(sorted(self.made)))))
+            write_json(job.loaded, encode(_List(job.candidate.name, tuple(sorted(self.made)))))
 
     def drop(self) -> None:
         """Drops what the script has left of what it made, and the list."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec.structs import replace
 
 from dyno.compare.play.contents import Replies
 from dyno.compare.play.job import AskedLog, TrialJob
@@ -98,7 +101,7 @@ def make_timed(job: TrialJob, log: OrderedLog) -> TrialJob:
     """The job that plays a log one statement at a time, as the answers were compared."""
     replies = LogReplies(log, job.home.with_name(f"{job.number:04}.answers"))
     asked = AskedLog(replies, is_timed=True)
-    return replace(job, sampler=None, explains=True, asked=asked)
+    return dataclasses.replace(job, sampler=None, explains=True, asked=asked)
 
 
 def _add(answered: AnsweredTrial[Answers], contents: Contents) -> Trial:

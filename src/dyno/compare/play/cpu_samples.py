@@ -9,8 +9,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
+
+from msgspec.structs import replace
 
 from dyno.driver.sampler import CpuSampler, SamplingStarted
 from dyno.errors import DynoError

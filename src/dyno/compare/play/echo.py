@@ -18,6 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
+from msgspec import structs
+
 import dyno
 from dyno import driver, workloads
 from dyno.access import url
@@ -195,10 +197,15 @@ def list_due_echoes(
         if phases and attempt:
             length_s = max(SHORTEST_S, min(LONGEST_S, WHOLE_S / len(phases)))
             plan = make_echo_plan(workload.name, phases, length_s)
-            echo = replace(side, name=name, spec="echo", engine="echo", settings={}, options={})
+            echo = structs.replace(
+                side, name=name, spec="echo", engine="echo", settings={}, options={}
+            )
             # a server that ran already could be placed, and no more
             if build.attached and good[-1].conditions.engine_cores:
-                build, echo = replace(build, attached=False), replace(echo, controls=_PLACED)
+                build, echo = (
+                    replace(build, attached=False),
+                    structs.replace(echo, controls=_PLACED),
+                )
             yield plan, echo, build, attempt
 
 

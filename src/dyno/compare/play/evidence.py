@@ -13,9 +13,11 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from dyno.compare.play.job import Tools, TrialJob
 from dyno.driver import WrittenKeys

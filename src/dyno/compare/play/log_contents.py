@@ -14,9 +14,11 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from dyno.answers import Sameness
 from dyno.compare.play.contents import (

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from msgspec import structs
+
 from dyno import engines, private_files, scratch
 from dyno.builds import Say, cache
 from dyno.compare.play import echo
@@ -362,7 +364,7 @@ class RunPlayer:
         self, workload: WorkloadPlan, side: Candidate, beside: int, asked: AskedContents
     ) -> Played:
         job = self.make_job(workload, side, NextBlock(0, 1), 0, beside)
-        named = replace(side, name=name_contents(side.name))
+        named = structs.replace(side, name=name_contents(side.name))
         job = replace(job, block=-1, candidate=named, sampler=None, asked=asked)
         job = replace(job, explains=self.run.design.untimed)
         self._announce(job, 1)

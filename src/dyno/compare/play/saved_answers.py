@@ -8,14 +8,17 @@ might be the host's.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import shutil
 import zipfile
 import zlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec.structs import replace
 
 import dyno
 from dyno import private_files
@@ -24,18 +27,17 @@ from dyno.compare.play.contents import Replies, Reply
 from dyno.compare.play.contents_trials import AnsweredTrial
 from dyno.compare.play.log_contents import LogReplies
 from dyno.compare.resolve.draft import Prepared
-from dyno.compare.run_folder import load_json
 from dyno.driver.lockstep import LogPlayed
 from dyno.errors import HostError, UsageError, find_fullest
 from dyno.record import Candidate, Run, Trial, WorkloadPlan, decode
+from dyno.record.schema import Record
 from dyno.workloads.replay.order import CLASSES, EVENTS, NUMBERS, OrderedLog
 
 #: Counts with what is in the file: a change of the form makes others of them.
 FORM, RECORD, PLAYS = 1, "answers.json", 2
 
 
-@dataclass(frozen=True)
-class SavedPlay:
+class SavedPlay(Record):
     """One play of the log: its trial, and what `LogReplies` holds beside the answers."""
 
     trial: Trial
@@ -45,8 +47,7 @@ class SavedPlay:
     tables: tuple[Reply, ...]
 
 
-@dataclass(frozen=True)
-class SavedAnswers:
+class SavedAnswers(Record):
     """What a file of answers says; `checksums` are of the log and of the data."""
 
     form: int
@@ -71,7 +72,7 @@ class SavedAnswers:
         )
         engines = prepared.engines | {name: prepared.engines[own]}
         builds = prepared.builds | {name: prepared.builds[own]}
-        return replace(prepared, run=run, engines=engines, builds=builds)
+        return dataclasses.replace(prepared, run=run, engines=engines, builds=builds)
 
 
 def compute_checksums(log: OrderedLog, data: Path) -> dict[str, str]:
@@ -103,7 +104,7 @@ def write_answers(
     aside = file.with_name(f".{file.name}.new")
     try:
         with zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
-            packed.writestr(RECORD, json.dumps(asdict(made)))
+            packed.writestr(RECORD, json.dumps(decode.encode(made)))
             for at, each in enumerate(answered):
                 packed.write(each.replies.answers, _name_member(at))
         aside.chmod(private_files.FILE)
@@ -122,7 +123,7 @@ def read_answers(file: Path) -> SavedAnswers:
     """What a file says; `UsageError` where it is none of these, or a newer Dyno's."""
     try:
         with zipfile.ZipFile(file) as packed:
-            data = load_json(packed.read(RECORD).decode())
+            data = decode.load_json(packed.read(RECORD).decode())
             members = set(packed.namelist())
         if isinstance(data, dict) and data.get("form") != FORM:
             by = data.get("dyno")

@@ -11,9 +11,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import count, groupby
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from dyno.compare.play.freezer import Freezable
 from dyno.driver.plan import SlicePlan

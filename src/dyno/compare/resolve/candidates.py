@@ -13,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import get_args
 
+from msgspec import structs
+
 from dyno import driver, engines, former_names
 from dyno.builds import Build, Say, compute_sha256, program
 from dyno.compare.experiment import Experiment, candidates
@@ -95,7 +97,7 @@ def _resolve_candidate(checked: CheckedRequest, say: Say) -> ResolvedCandidate:
     if isinstance(engine, engines.Accepts):
         engine.accept(build, owned.settings, {*engine.flags, *load_controls(), *request.others})
     return (
-        replace(
+        structs.replace(
             outline_candidate(checked), build=list_candidate_facts(build), controls=owned.controls
         ),
         engine,
@@ -108,7 +110,7 @@ def outline_candidate(checked: CheckedRequest) -> Candidate:
     request, engine, owned = checked
     spec = request.spec
     made = Candidate(spec.name, spec.text, spec.engine, engine.embedded, {}, owned.settings, {})
-    return replace(made, levels=request.levels, options=request.options)
+    return structs.replace(made, levels=request.levels, options=request.options)
 
 
 def _check_cells_differ(cells: Sequence[Candidate]) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs
+
 from dyno.builds import Build, Say, cache
 from dyno.compare.experiment import Experiment
 from dyno.compare.experiment.candidates import with_keys
@@ -83,11 +85,11 @@ def _judge(old: ConfigOption | None, new: ConfigOption | None) -> OptionVerdict:
     refuses = [bool(it and it.refused) for it in (old, new)]
     found = OptionVerdict(either.name, "taken", value, one, two, either.held)
     if all(refuses):
-        found = replace(found, word="refused by both")
+        found = structs.replace(found, word="refused by both")
     elif any(refuses):
-        found = replace(found, word="fails" if refuses[1] else "refused by OLD")
+        found = structs.replace(found, word="fails" if refuses[1] else "refused by OLD")
     elif two and two != one:
-        found = replace(found, word="warned of")
+        found = structs.replace(found, word="warned of")
     secret = either.name.endswith("password") or "conninfo" in either.name
     return found.without_value(HIDDEN) if secret and value else found
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dyno.compare.experiment import Measuring
 from dyno.driver.sampler import CpuSampler

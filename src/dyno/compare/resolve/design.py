@@ -6,7 +6,8 @@ And whether a block's trials are interleaved, which is wherever that is sound.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dyno.builds import Say
 from dyno.compare.experiment import Experiment, Measuring

@@ -1,28 +1,18 @@
-"""A run on its way to being played: a draft that is filled in, then frozen."""
+"""A run on its way to being played."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import dyno
+from msgspec.structs import replace
+
 from dyno.builds import Build
 from dyno.compare.experiment import Experiment
 from dyno.compare.resolve.workloads import CandidateRequest
 from dyno.engines import Engine
-from dyno.record import (
-    Calibration,
-    Candidate,
-    DealtShare,
-    Design,
-    Factor,
-    Observation,
-    Pilot,
-    Run,
-    WorkloadPlan,
-)
-from dyno.record.profile import CpuSampling
+from dyno.record import Candidate, Design, Run, WorkloadPlan
 
 if TYPE_CHECKING:
     from dyno.driver.clients import ClientFleet
@@ -51,7 +41,7 @@ class MemoryAtOnce:
         return f"{self.engines} engines up at once need about {need}, and {have} are available"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Prepared:
     """A run with everything in hand to play it; `engines` and `builds` by candidate's name.
 
@@ -61,8 +51,8 @@ class Prepared:
     """
 
     run: Run
-    engines: dict[str, Engine]
-    builds: dict[str, Build]
+    engines: dict[str, Engine] = field(default_factory=dict)
+    builds: dict[str, Build] = field(default_factory=dict)
     size_bytes: int = 0
     progress_s: float = 1.0
     memory: MemoryAtOnce | None = None
@@ -83,68 +73,18 @@ class Prepared:
         """That of the run."""
         return self.run.design
 
+    def change(self, **fields: Any) -> None:
+        """Change fields of the run, which is not written down yet."""
+        self.run = replace(self.run, **fields)
 
-@dataclass
-class RunDraft:
-    """A run while it is prepared: pilot, memory and budget write what they choose into its fields,
-    and `freeze` makes the records, once.
+
+@dataclass(kw_only=True)
+class RunDraft(Prepared):
+    """A run while it is prepared: pilot, memory and budget change what they choose.
 
     `experiment` is what was asked for, with the options of the base's cell, and `requests` are its
-    candidates; `workloads` are those of `experiment`, place by place. The other fields are as in
-    `Run` and `Prepared`.
+    candidates; the run's workloads are those of `experiment`, place by place.
     """
 
     experiment: Experiment
-    requests: Sequence[CandidateRequest]
-    workloads: tuple[WorkloadPlan, ...]
-    design: Design
-    candidates: tuple[Candidate, ...] = ()
-    size_bytes: int = 0
-    engines: dict[str, Engine] = field(default_factory=dict)
-    builds: dict[str, Build] = field(default_factory=dict)
-    factors: tuple[Factor, ...] = ()
-    created_utc: str = ""
-    seed: int = 0
-    host: dict[str, str] = field(default_factory=dict)
-    survey: tuple[Observation, ...] | None = None
-    driver_sha256: str = ""
-    sources_sha256: str = ""
-    calibration: Calibration | None = None
-    pilot: Pilot | None = None
-    cpu_sampling: CpuSampling | None = None
-    memory: MemoryAtOnce | None = None
-    share: DealtShare | None = None
-    clients: ClientFleet | None = None
-
-    def freeze(self) -> Prepared:
-        """The run with everything in hand to play it."""
-        run = Run(
-            name=self.experiment.name,
-            created_utc=self.created_utc,
-            question=self.experiment.question,
-            command=self.experiment.command,
-            seed=self.seed,
-            candidates=self.candidates,
-            workloads=self.workloads,
-            design=self.design,
-            host=self.host,
-            published=self.experiment.published,
-            dyno=dyno.__version__,
-            driver_sha256=self.driver_sha256,
-            factors=self.factors,
-            survey=self.survey,
-            calibration=self.calibration,
-            pilot=self.pilot,
-            sources_sha256=self.sources_sha256,
-            cpu_sampling=self.cpu_sampling,
-            share=self.share,
-            client_hosts=self.clients.hosts if self.clients else (),
-        )
-        return Prepared(
-            run,
-            self.engines,
-            self.builds,
-            self.size_bytes,
-            memory=self.memory,
-            clients=self.clients,
-        )
+    requests: Sequence[CandidateRequest] = ()

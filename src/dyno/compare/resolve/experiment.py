@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -63,19 +62,22 @@ def draft_run(experiment: Experiment, say: Say) -> RunDraft:
     draft = _draft_words(experiment, run_controls)
     draft.requests = match_a_server(draft.requests, experiment.like, run_controls, say)
     found = resolve_candidates(draft.requests, run_controls, say)
-    draft.host = describe_host()
     tell_refusals(found, run_controls, _find_data_folder(), say)
     tell_remarks(found, say)
-    draft.candidates = tuple(candidate for candidate, _, _ in found)
-    draft.engines, draft.builds = _pair_engines(draft.candidates, found)
+    sides = tuple(candidate for candidate, _, _ in found)
+    draft.engines, draft.builds = _pair_engines(sides, found)
     turns = choose_interleaving(experiment.measuring, found, draft.workloads, run_controls, say)
-    draft.design = with_interleaving(draft.design, experiment.measuring, turns)
-    draft.created_utc = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    draft.seed = _choose_seed(experiment.measuring)
-    draft.driver_sha256 = compute_sha256(driver.find_driver())
-    draft.sources_sha256 = compute_own_sha256()
-    draft.cpu_sampling = choose_cpu_sampling(experiment.measuring, draft.candidates)
-    draft.survey = host.list_host_complaints(_find_data_folder())
+    draft.change(
+        created_utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        seed=_choose_seed(experiment.measuring),
+        candidates=sides,
+        design=with_interleaving(draft.design, experiment.measuring, turns),
+        host=describe_host(),
+        driver_sha256=compute_sha256(driver.find_driver()),
+        sources_sha256=compute_own_sha256(),
+        cpu_sampling=choose_cpu_sampling(experiment.measuring, sides),
+        survey=host.list_host_complaints(_find_data_folder()),
+    )
     if experiment.client_hosts is not None:
         _reach_clients(draft, say)
     return draft
@@ -88,6 +90,7 @@ def _reach_clients(draft: RunDraft, say: Say) -> None:
     hosts = clients.read_client_hosts(draft.experiment.client_hosts)
     settle_for_clients(draft, len(hosts))
     draft.clients = clients.reach_hosts(hosts, say)
+    draft.change(client_hosts=draft.clients.hosts)
 
 
 def _choose_seed(measuring: Measuring) -> int:
@@ -99,9 +102,9 @@ def outline_experiment(experiment: Experiment) -> Prepared:
     run_controls = resolve_control_values(experiment.measuring.controls)
     draft = _draft_words(experiment, run_controls)
     checked = [check_request(request, run_controls) for request in draft.requests]
-    draft.candidates = tuple(outline_candidate(each) for each in checked)
+    draft.change(candidates=tuple(outline_candidate(each) for each in checked))
     draft.engines = {request.spec.name: engine for request, engine, _ in checked}
-    return draft.freeze()
+    return draft
 
 
 def _draft_words(experiment: Experiment, run_controls: dict[str, str]) -> RunDraft:
@@ -109,14 +112,22 @@ def _draft_words(experiment: Experiment, run_controls: dict[str, str]) -> RunDra
     factors, requests = resolve_factors(experiment)
     experiment = with_base_options(experiment, factors)
     workloads = resolve_workloads(experiment, requests)
-    return RunDraft(
-        experiment=experiment,
-        requests=requests,
+    run = Run(
+        name=experiment.name,
+        created_utc="",
+        question=experiment.question,
+        command=experiment.command,
+        seed=0,
+        candidates=(),
         workloads=tuple(plan for plan, _ in workloads),
         design=make_design(experiment, requests[0].spec.name, run_controls),
-        size_bytes=max(size for _, size in workloads),
+        host={},
+        published=experiment.published,
+        dyno=dyno.__version__,
         factors=factors,
     )
+    size_bytes = max(size for _, size in workloads)
+    return RunDraft(run=run, size_bytes=size_bytes, experiment=experiment, requests=requests)
 
 
 def reopen_run(run: Run, say: Say) -> Prepared:
@@ -130,12 +141,13 @@ def reopen_run(run: Run, say: Say) -> Prepared:
     recover_knobs(say)
     requests = [CandidateRequest(candidates.parse_candidate(side.spec)) for side in run.candidates]
     found = resolve_candidates(requests, run.design.controls, say)
-    prepared = Prepared(run, *_pair_engines(run.candidates, found))
-    if not run.client_hosts:
-        return prepared
-    from dyno.driver import clients
+    engines, builds = _pair_engines(run.candidates, found)
+    prepared = Prepared(run=run, engines=engines, builds=builds)
+    if run.client_hosts:
+        from dyno.driver import clients
 
-    return replace(prepared, clients=clients.reach_hosts(run.client_hosts, say))
+        prepared.clients = clients.reach_hosts(run.client_hosts, say)
+    return prepared
 
 
 def describe_host() -> dict[str, str]:

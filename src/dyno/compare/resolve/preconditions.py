@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dyno import driver, scratch
 from dyno.builds import Build, Say, cache
@@ -91,7 +92,7 @@ def fit_memory(draft: RunDraft, say: Say, machine: Machine | None = None) -> Non
     if measuring.sequential is False:
         raise _build_lack_error(found)
     say(f"restarts are played one after the other, not interleaved: {found.too_much}")
-    draft.design = with_interleaving(draft.design, measuring, None)
+    draft.change(design=with_interleaving(draft.design, measuring, None))
 
 
 def check_memory(prepared: Prepared, machine: Machine | None = None) -> None:
@@ -185,9 +186,10 @@ def settle_for_clients(draft: RunDraft, hosts: int) -> None:
     _check_phases(draft, hosts)
     design = draft.design
     turns = design.interleaving and replace(design.interleaving, frozen=False)
-    draft.design = replace(design, interleaving=turns, controls=design.controls | {PINNING: OFF})
+    apart = replace(design, interleaving=turns, controls=design.controls | {PINNING: OFF})
+    draft.change(design=apart)
     if any(side.embedded for side in draft.candidates):
-        draft.cpu_sampling = CpuSampling(NOT_ONE)
+        draft.change(cpu_sampling=CpuSampling(NOT_ONE))
 
 
 def _check_candidate(side: Candidate, draft: RunDraft) -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from dyno import driver
 from dyno import workloads as scripts
 from dyno.compare.experiment import Experiment, Measuring, Workload
@@ -29,7 +31,8 @@ def build_phases(workload: Workload, description: Description) -> list[Phase]:
         phases = list(description.phases)
     else:
         phases = [
-            replace(p, primary=(_make_throughput(p.streams[0].name),)) for p in description.phases
+            structs.replace(p, primary=(_make_throughput(p.streams[0].name),))
+            for p in description.phases
         ]
     return [_make_measurable(phase) for phase in phases]
 
@@ -44,7 +47,7 @@ def _make_measurable(phase: Phase) -> Phase:
     the other.
     """
     measured = [
-        replace(each, metric="latency_ns_p99")
+        structs.replace(each, metric="latency_ns_p99")
         if each.metric == "rate_per_s" and each.stream in phase.paced
         else each
         for each in phase.primary
@@ -52,7 +55,7 @@ def _make_measurable(phase: Phase) -> Phase:
     once: dict[tuple[str, str], Primary] = {}
     for each in measured:
         once.setdefault((each.stream, each.metric), each)
-    return replace(phase, primary=tuple(once.values()))
+    return structs.replace(phase, primary=tuple(once.values()))
 
 
 def _apply_named_primaries(chosen: Workload, said: Description) -> list[Phase]:
@@ -63,7 +66,7 @@ def _apply_named_primaries(chosen: Workload, said: Description) -> list[Phase]:
         if name not in phases:
             raise build_unknown_error("phase", name, phases)
         by_phase[name] = (*by_phase.get(name, ()), _make_primary(each, phases[name]))
-    return [replace(phase, primary=by_phase.get(phase.name, ())) for phase in said.phases]
+    return [structs.replace(phase, primary=by_phase.get(phase.name, ())) for phase in said.phases]
 
 
 def _make_primary(each: dict[str, Any], phase: Phase) -> Primary:
@@ -78,8 +81,8 @@ def with_run_margin(phase: Phase, measuring: Measuring) -> Phase:
     """The phase with the run's margin, which the user set, in place of the script's own."""
     if measuring.margin_percent is None:
         return phase
-    primary = tuple(replace(each, margin_percent=None) for each in phase.primary)
-    return replace(phase, primary=primary)
+    primary = tuple(structs.replace(each, margin_percent=None) for each in phase.primary)
+    return structs.replace(phase, primary=primary)
 
 
 #: A script is described without an engine.
@@ -155,7 +158,7 @@ def resolve_workload(
         _check_same_primaries(plan, other, own)
         variants.append(Variant(own, other.phases, other.ledger, other_bytes))
         size_bytes = max(size_bytes, other_bytes)
-    return replace(plan, variants=tuple(variants)), size_bytes
+    return structs.replace(plan, variants=tuple(variants)), size_bytes
 
 
 def _check_same_primaries(plan: WorkloadPlan, other: WorkloadPlan, own: dict[str, str]) -> None:

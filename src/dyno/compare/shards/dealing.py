@@ -13,12 +13,13 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from dyno.compare.experiment import Experiment, Workload
 from dyno.errors import UsageError
 from dyno.record import DealtBlocks, DealtShare, Split
+from dyno.record.decode import encode
 from dyno.workloads import find_workload
 
 #: Blocks beyond those that a share is due, which stand in for dropped ones: the share of MAX that a
@@ -58,7 +59,7 @@ def compute_digest(experiment: Experiment) -> str:
     """The digest of an experiment as data: all that is asked, and neither how its file is written
     nor where it lies.
     """
-    asked = asdict(experiment)
+    asked = encode(experiment)
     for gone in ("command", "question", "published"):
         del asked[gone]
     for workload in asked["workloads"]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from dyno import private_files, scratch
 from dyno.compare.run_folder import RunFolder, write_json
@@ -171,7 +173,7 @@ def _write_shares(state: ShareState, folder: Path, command: str) -> None:
             target.write_trial(_with_log(kept, share.folder.log(trial.number), target))
     for profile in choose_profiles(state.found, names):
         target.write_profile(profile)
-    write_json(folder / "run.json", asdict(make_run(state, command, torn)))
+    write_json(folder / "run.json", make_run(state, command, torn))
 
 
 def choose_profiles(

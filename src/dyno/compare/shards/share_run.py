@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 from dyno import private_files
@@ -53,7 +53,7 @@ def draft_share(experiment: Experiment, share: DealtShare, say: Say) -> Prepared
     must have alike is fixed in it, and the length of slices is tried on this host.
     """
     draft = draft_run(experiment, say)
-    draft.share = share
+    draft.change(share=share)
     quote_error_rates(draft)
     return prepare(draft, say)
 
@@ -114,5 +114,5 @@ def create_share(run: Run, path: Path) -> RunFolder:
     except OSError as error:
         cause = f"{error.strerror}{find_fullest(error, path.parent)}"
         raise HostError(f"cannot make {path}", cause=cause, hint="name another --dir") from error
-    write_json(path / "run.json", asdict(run))
+    write_json(path / "run.json", run)
     return RunFolder(path)

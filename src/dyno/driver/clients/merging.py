@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from dyno.driver.events import ClientPhase, End, Progress, StreamProgress, WrittenKey, WrittenKeys
 from dyno.driver.questions import merge_phases

@@ -20,6 +20,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from dyno import scratch
 from dyno.driver.clients.clocks import compute_allowed_ns
 from dyno.driver.clients.drivers import ClientDrivers, ClientSeat
@@ -168,7 +170,7 @@ def _check_driver(reached: ReachedHost, ours: Mapping[str, Any]) -> ReachedHost:
         hint = f"copy {find_driver()} to {reached.program} there"
         message = f"client host {host.name} has another dyno-driver"
         raise HostError(message, cause=cause, hint=hint)
-    known = replace(
+    known = structs.replace(
         host,
         cores=told["cores"],
         machine=str(told["machine"])[:NAME_LETTERS],
@@ -271,7 +273,7 @@ def _read_host(table: Mapping[str, Any], place: str) -> ClientHost:
         message = f"a client host in {place} has no usable name"
         raise UsageError(message, cause=repr(name), hint='name = "c1"')
     ways = {"command": tuple(words), "ssh": ssh, "options": tuple(options), "driver": driver}
-    return replace(ClientHost(name), **ways)
+    return structs.replace(ClientHost(name), **ways)
 
 
 def _read_words(table: Mapping[str, Any], key: str) -> list[Any]:

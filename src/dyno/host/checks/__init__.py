@@ -14,8 +14,9 @@ import os
 import platform
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from dyno.host.checks._machine import (
     PERF_EVENT_OPEN,

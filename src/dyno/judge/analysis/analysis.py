@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+from msgspec import structs
 
 from dyno.judge.analysis.audit import Audit, JudgesEveryTrial, JudgesGathered, load_audits
 from dyno.judge.analysis.blocks import align_blocks, find_latest_attempts
@@ -135,7 +136,9 @@ class Analysis:
         found = compute_suite_means(self.case, lines)
         context = replace(self.case, primaries=self.case.rivals)
         rows = judge_comparisons(context, found)
-        return found, [replace(row, doubts=self._find_doubts_of_mean(row, lines)) for row in rows]
+        return found, [
+            structs.replace(row, doubts=self._find_doubts_of_mean(row, lines)) for row in rows
+        ]
 
     def _find_doubts_of_mean(
         self, row: Comparison, lines: Sequence[PairedMetric]
@@ -283,12 +286,12 @@ def join_findings(told: Sequence[tuple[RunView, Sequence[Finding]]]) -> list[Fin
             if each.soundness in ("doubtful", "invalid"):
                 own = each.trials or tuple(trial.number for trial in view.trials)
                 host = f"on {view.run.share.host}: " if view.run.share else ""
-                found.append(replace(each, sentence=f"{host}{each.sentence}", trials=own))
+                found.append(structs.replace(each, sentence=f"{host}{each.sentence}", trials=own))
             else:
                 alike.setdefault((each.soundness, each.phase), []).append(each)
     for same in alike.values():
         first, sentences = same[0], {each.sentence for each in same}
         also = f" (and likewise in {len(same) - 1} more)" if len(sentences) > 1 else ""
         numbers = tuple(number for each in same for number in each.trials)
-        found.append(replace(first, sentence=f"{first.sentence}{also}", trials=numbers))
+        found.append(structs.replace(first, sentence=f"{first.sentence}{also}", trials=numbers))
     return found

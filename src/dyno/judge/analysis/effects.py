@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
+from msgspec.structs import replace
 
 from dyno.judge.stats.contrasts import Contrast, build_factorial, build_one_at_a_time
 from dyno.judge.stats.log_ratio import Floats

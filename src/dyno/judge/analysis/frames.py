@@ -34,7 +34,6 @@ FRAMES_MOST = 2_500
 Path = tuple[CodePlace, ...]
 
 
-@dataclass(frozen=True)
 class Frame(FunctionDifference):
     """A function where these callers called it, what it calls included, in ns an operation."""
 

@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from msgspec import structs
+
 from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.audit import Audit
 from dyno.judge.analysis.blocks import Blocks
@@ -105,7 +107,7 @@ def judge(
     )
     if run.design.rehearses:
         return _as_rehearsal(verdict, judge_rehearsal(analysis.view))
-    return replace(verdict, sentence=put_doubt_first(verdict.sentence, verdict.doubts))
+    return structs.replace(verdict, sentence=put_doubt_first(verdict.sentence, verdict.doubts))
 
 
 def _as_rehearsal(verdict: Verdict, found: Rehearsal) -> Verdict:
@@ -117,7 +119,7 @@ def _as_rehearsal(verdict: Verdict, found: Rehearsal) -> Verdict:
         word = "slower" if is_time else "invalid"
     elif found.exit_code or not found.blocks:
         word = "inconclusive"
-    return replace(verdict, overall=word, sentence=found.sentence, rehearsal=found)
+    return structs.replace(verdict, overall=word, sentence=found.sentence, rehearsal=found)
 
 
 def _describe_hidden(means: Sequence[Comparison], primaries: Sequence[Comparison]) -> str:

@@ -11,9 +11,10 @@ skewness are those of every other comparison.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec.structs import replace
 
 from dyno.judge.analysis.cpu_samples import (
     OTHER,

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import get_args
 
+from msgspec import structs
+
 from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.plans import GENERIC, compare_plans
 from dyno.judge.analysis.rows import judge_comparisons
@@ -59,7 +61,7 @@ def judge_rehearsal(view: RunView) -> Rehearsal:
     base, *others = sorted(run.candidates, key=lambda it: it.name != run.design.base)
     own = others[0] if others else base
     named = Rehearsal(shorten_side(base, own), shorten_side(own, base), "", 2)
-    named = replace(named, options=judge_options(run.design))
+    named = structs.replace(named, options=judge_options(run.design))
     trial = _find_contents(view, own)
     if trial is None or trial.contents is None:
         failed = next((t for t in view.contents if t.failure), None)
@@ -70,10 +72,10 @@ def judge_rehearsal(view: RunView) -> Rehearsal:
         if failed and failed.failure and failed.upgrade and failed.upgrade.failed:
             why = f"{side} cannot take over the data folder of {named.base}"
             sentence = f"The upgrade fails: {why}: {failed.failure.message.rstrip('.')}."
-            named = replace(named, upgrade=failed.upgrade)
+            named = structs.replace(named, upgrade=failed.upgrade)
         sentence = " ".join(filter(None, (sentence, _describe_options(named))))
         code = 1 if died or _list_failing(named) else 2
-        return replace(named, sentence=sentence, failure=why, exit_code=code)
+        return structs.replace(named, sentence=sentence, failure=why, exit_code=code)
     found = compare_plans(_find_explained(view), own.name)
     values = Counter(_strip_values(name) for name in found.names)
     changed = _group_changes(found.changes, values)
@@ -84,7 +86,7 @@ def judge_rehearsal(view: RunView) -> Rehearsal:
         calls[it.name or OTHERS] += it.sent or played
     times = _measure_classes(view, calls)
     own_times = {name: it for name, it in times.items() if name != OTHERS}
-    named = replace(
+    named = structs.replace(
         named,
         upgrade=next((t.upgrade for t in (*view.contents, *view.trials) if t.upgrade), None),
         classes=_sort_classes(
@@ -105,8 +107,8 @@ def judge_rehearsal(view: RunView) -> Rehearsal:
         blocks=min(view.valid_blocks.values(), default=0),
         plans=len(values),
     )
-    named = replace(named, exit_code=_choose_exit(named, run))
-    return replace(named, sentence=describe_rehearsal(named, run))
+    named = structs.replace(named, exit_code=_choose_exit(named, run))
+    return structs.replace(named, sentence=describe_rehearsal(named, run))
 
 
 #: What stands behind a class in the name of a plan.
@@ -143,7 +145,7 @@ def _find_explained(view: RunView) -> RunView:
     if not view.run.design.untimed:
         return view
     names = {name_contents(side.name): side.name for side in view.run.candidates}
-    own = [replace(it, candidate=names[it.candidate], block=0) for it in view.contents]
+    own = [structs.replace(it, candidate=names[it.candidate], block=0) for it in view.contents]
     return RunView(view.run, own)
 
 
@@ -216,14 +218,14 @@ def _hide_values(it: ClassVerdict) -> ClassVerdict:
         return found[0] if {*re.findall(r"\w+", found[0])} <= known else "?"
 
     why = _VALUES.sub(hide, it.why)
-    answers = replace(it.answers, why=_VALUES.sub(hide, it.answers.why))
-    answers = replace(answers, example="", base=(), own=())
+    answers = structs.replace(it.answers, why=_VALUES.sub(hide, it.answers.why))
+    answers = structs.replace(answers, example="", base=(), own=())
     plan = it.plan
     if plan:
         told = (plan.base_step, plan.step, plan.base_plan, plan.plan)
         one, two, base, own = (_VALUES_OF_PLANS.sub(hide, each) for each in told)
-        plan = replace(plan, base_step=one, step=two, base_plan=base, plan=own)
-    return replace(it, why=why, answers=answers, plan=plan)
+        plan = structs.replace(plan, base_step=one, step=two, base_plan=base, plan=own)
+    return structs.replace(it, why=why, answers=answers, plan=plan)
 
 
 def _judge_answers(it: ComparedStatement, accepted: Mapping[str, str]) -> tuple[ClassWord, str]:
@@ -242,7 +244,9 @@ def judge_options(design: Design) -> tuple[OptionVerdict, ...]:
     """The settings of the user's file, the gravest first; what is accepted is not judged."""
     words = get_args(OptionWord)
     found = [
-        replace(it, word="accepted") if it.word in words[:2] and it.name in design.accepted else it
+        structs.replace(it, word="accepted")
+        if it.word in words[:2] and it.name in design.accepted
+        else it
         for it in design.options
     ]
     if design.hides_literals:

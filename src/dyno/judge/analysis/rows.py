@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import cast
 
 import numpy as np
+from msgspec import structs
 
 from dyno.judge.analysis.blocks import HostBlocks
 from dyno.judge.analysis.comparisons import ComparisonContext, Estimate, PairedMetric
@@ -116,7 +117,7 @@ def _build_row(context: ComparisonContext, estimate: Estimate) -> Comparison:
     )
     row = _add_hosts(context, line, row) if row.primary else row
     rule = describe_loss_rule(row) if row.primary else ""
-    return replace(row, notes=(rule, *notes)) if rule else row
+    return structs.replace(row, notes=(rule, *notes)) if rule else row
 
 
 def _add_hosts(context: ComparisonContext, line: PairedMetric, row: Comparison) -> Comparison:
@@ -128,7 +129,7 @@ def _add_hosts(context: ComparisonContext, line: PairedMetric, row: Comparison) 
         for place in own.places:
             hosts[place] = own.host
     found = estimate_heterogeneity(line.logs, hosts)
-    return replace(
+    return structs.replace(
         row,
         hosts=tuple(_judge_host(line.logs[list(own.places)], own, level) for own in line.hosts),
         between_hosts_percent=to_percent(found.sd) if found else None,
@@ -143,7 +144,7 @@ def _judge_host(logs: Floats, own: HostBlocks, level: float) -> HostEffect:
         return effect
     interval = compute_t_interval(data, level)
     bounds = to_percent(float(interval.low)), to_percent(float(interval.high))
-    return replace(effect, low_percent=bounds[0], high_percent=bounds[1])
+    return structs.replace(effect, low_percent=bounds[0], high_percent=bounds[1])
 
 
 def _compute_unseen_percent(restarts: int) -> float:

@@ -7,8 +7,9 @@ is what a verdict rests on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
+
+from msgspec.structs import replace
 
 from dyno.judge.analysis.blocks import Blocks, find_latest_attempts, join_blocks, sort_blocks
 from dyno.judge.analysis.margins import DeclaredPrimary, list_declared_primaries

@@ -13,7 +13,9 @@ How often it notices, and how often it errs: docs/evidence/dropped-blocks.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.comparisons import ComparisonContext, PairedMetric, pair_metrics

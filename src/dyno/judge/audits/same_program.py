@@ -13,8 +13,9 @@ on one side though it is the default on both counts as a difference.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations
+
+from msgspec.structs import replace
 
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import Unchecked, conclude

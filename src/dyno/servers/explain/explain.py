@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import get_args
 
+from msgspec import structs
+
 import dyno
 from dyno.answers import Sameness
 from dyno.driver import WholeAnswer, compare_whole_answers
@@ -184,7 +186,7 @@ class PathPlayer:
         if "bare" in told.calls and told.calls["bare"] < len(spans):
             stages["lock wait"] = self._measure_locks_us(spans[told.calls["bare"]])
         self._keep_waits()
-        return PathRound(**{**vars(told), "stages": stages})
+        return structs.replace(told, stages=stages)
 
     def _measure_locks_us(self, span: CallSpan) -> float:
         states = span.list_within(self._sampler.samples)

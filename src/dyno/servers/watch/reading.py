@@ -113,12 +113,12 @@ T = TypeVar("T")
 
 
 def _retry_without_damaged(
-    read: Callable[Concatenate[Record, P], T],
-) -> Callable[Concatenate[Record, P], T]:
+    read: Callable[Concatenate[WatchRecord, P], T],
+) -> Callable[Concatenate[WatchRecord, P], T]:
     """Reads again, without what cannot be read, where something cannot."""
 
     @wraps(read)
-    def retry(record: Record, /, *args: P.args, **named: P.kwargs) -> T:
+    def retry(record: WatchRecord, /, *args: P.args, **named: P.kwargs) -> T:
         while True:
             try:
                 return read(record, *args, **named)
@@ -129,7 +129,7 @@ def _retry_without_damaged(
     return retry
 
 
-class Record:
+class WatchRecord:
     """A folder that is read, perhaps while it is written to."""
 
     def __init__(self, folder: Path, ask: Ask, duckdb: Session, say: Say = lambda _: None) -> None:

@@ -14,7 +14,7 @@ from dyno.builds import Say
 from dyno.engines import Ask
 from dyno.errors import DynoError, HostError, TrialFailed, find_fullest
 from dyno.servers.watch.changes import Changes, Recorded, SampleTime
-from dyno.servers.watch.reading import Record
+from dyno.servers.watch.reading import WatchRecord
 from dyno.servers.watch.servers import WatchedServer, list_sources
 from dyno.servers.watch.source import WHOLE, Row, WatchSource
 from dyno.servers.watch.store import SAMPLES, TIME, WatchStore, with_samples
@@ -86,7 +86,7 @@ class Recorder:
         self._anew = self._connect = True
         self._write_again_s = 0.0
 
-    def go_on(self, record: Record) -> None:
+    def go_on(self, record: WatchRecord) -> None:
         """Counts on from where a record ends: what happened since is a change, too."""
         at, rows = record.read_last()
         for name, changes in self._changes.items():
