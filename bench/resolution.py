@@ -74,9 +74,8 @@ class Order:
             return
         if self.slice_s:
             turns = structs.replace(turns, slice=Slice(self.slice_s, self.slice_s / 10))
-        draft.design = structs.replace(
-            draft.design, interleaving=structs.replace(turns, frozen=self.frozen)
-        )
+        turns = structs.replace(turns, frozen=self.frozen)
+        draft.change(design=structs.replace(draft.design, interleaving=turns))
 
 
 SEQUENTIAL, INTERLEAVED = Order("sequential", sequential=True), Order("interleaved")

@@ -85,7 +85,7 @@ def test_a_file_with_marks_is_played_by_its_option_and_as_pgbench_would(
         (["-w", str(file), "--set", "marked=true"], True),
         (["-w", str(file), "--set", "marked=off"], False),
     ):
-        assert run_words(["play", "null", *words, "--set", "events=40"]) == 0
+        assert run_words(["play", "null", *words, "--set", "events=400"]) == 0
         assert ("two" in capsys.readouterr().out) is is_marked
 
 

@@ -24,12 +24,12 @@ VALIDATES = (8, 0, 16)
 #: What an option belongs to that a private server on this host cannot have as the user's has it.
 HELD = {
     "a path": re.compile(
-        r"\w+_(dir|file|path|directory|directories|filename)|(base|data|tmp)dir|socket|chroot"
+        r"\w{1,64}_(dir|file|path|directory|directories|filename)|(base|data|tmp)dir|socket|chroot"
         r"|character_sets_dir|secure_file_priv|innodb_(temp_)?data_file_path"
         r"|innodb_undo_tablespaces|(early_)?plugin(_load\w*|_maturity)?|(init|pid)_file"
     ),
     "connections": re.compile(
-        r"port|\w+_port|bind_address|networking|mysqlx\w*|admin_\w+|report_\w+|ssl\w*|tls\w*"
+        r"port|\w{1,64}_port|bind_address|networking|mysqlx\w*|admin_\w+|report_\w+|ssl\w*|tls\w*"
         r"|require_secure_transport|grant_tables"
     ),
     "logs": re.compile(
@@ -37,8 +37,8 @@ HELD = {
         r"|(max_)?binlog_\w+|max_binlog_\w+|sync_binlog|expire_logs_days"
     ),
     "replication": re.compile(
-        r"server_id|\w*gtid\w*|(relay|master|slave|replica|replicate|source|rpl|sync_relay)_\w+"
-        r"|(group_replication|wsrep|semi_sync|sync_master)_\w+|(super_)?read_only|\w+_do_db"
+        r"server_id|\w{0,64}gtid\w*|(relay|master|slave|replica|replicate|source|rpl|sync_relay)_\w+"
+        r"|(group_replication|wsrep|semi_sync|sync_master)_\w+|(super_)?read_only|\w{1,64}_do_db"
     ),
     "the server's process": re.compile(
         r"user|daemonize|console|(un)?initialize\w*|bootstrap|core_file|memlock|large_pages"

@@ -19,7 +19,7 @@ from dyno.engines.postgres.settings import quote_value
 from dyno.errors import TrialFailed, UsageError
 
 _VALUE = r"'(?:[^'\\]|\\.|'')*'|[^\s'#]+"
-_LINE = re.compile(rf"\s*(?:(?P<name>\w+(?:\.\w+)?)\s*[=\s]\s*(?P<value>{_VALUE})\s*)?(?:#.*)?")
+_LINE = re.compile(rf"\s*(?:(?P<name>\w+(?:\.\w+)?)(?:\s*=\s*|\s+)(?P<value>{_VALUE})\s*)?(?:#.*)?")
 _INCLUDES = ("include", "include_if_exists", "include_dir")
 #: How deep files may include others, as the server has it.
 DEEPEST = 10

@@ -58,7 +58,7 @@ def summarize_levels(run: Run, spreads: Sequence[Spread]) -> list[list[str]]:
     """Mean and worst range and CoV over the cells at each factor's levels, then over all; empty
     without factors, and where one at a time leaves the levels unequally many cells.
     """
-    if not run.factors or run.design.crossing != "factorial":
+    if not spreads or not run.factors or run.design.crossing != "factorial":
         return []
     at = {side.name: side.levels for side in run.candidates}
     groups = [
@@ -72,6 +72,8 @@ def summarize_levels(run: Run, spreads: Sequence[Spread]) -> list[list[str]]:
 
 def summarize_spread(spreads: Sequence[Spread]) -> list[list[str]]:
     """Each candidate's mean and worst range and CoV over its metrics, then those of all."""
+    if not spreads:  # noise took the blocks
+        return []
     names = list(dict.fromkeys(each.candidate for each in spreads))
     groups = [(name, [s for s in spreads if s.candidate == name]) for name in names]
     return [[name, *_format_figures(own)] for name, own in [*groups, ("all", list(spreads))]]
