@@ -37,7 +37,8 @@ HELD = {
         r"|(max_)?binlog_\w+|max_binlog_\w+|sync_binlog|expire_logs_days"
     ),
     "replication": re.compile(
-        r"server_id|\w{0,64}gtid\w*|(relay|master|slave|replica|replicate|source|rpl|sync_relay)_\w+"
+        r"server_id|\w{0,64}gtid\w*"
+        r"|(relay|master|slave|replica|replicate|source|rpl|sync_relay)_\w+"
         r"|(group_replication|wsrep|semi_sync|sync_master)_\w+|(super_)?read_only|\w{1,64}_do_db"
     ),
     "the server's process": re.compile(
