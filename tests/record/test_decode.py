@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -78,3 +80,30 @@ def test_the_slices_of_an_older_run_are_read() -> None:
 def test_a_control_of_an_older_run_has_todays_name() -> None:
     data = {"controls": {"plant": {"value": "keep"}, "aslr": {"value": "off"}}}
     assert decode.decode(record.Conditions, data).controls.keys() == {"inject", "aslr"}
+
+
+#: Threads that decode each kind of record for the first time at once; with fields of wrong types,
+#: so that each field's type is looked at.
+AT_ONCE = """
+import sys, threading
+from contextlib import suppress
+from dyno import record
+from dyno.record.decode import WrongShape, decode, decode_quickly
+from dyno.record.schema import Record
+sys.setswitchinterval(1e-6)
+kinds = [kind for kind in vars(record).values() if isinstance(kind, type(Record))]
+start = threading.Barrier(8)
+def read_all():
+    start.wait()
+    for kind in (record.Run, record.Trial, record.Verdict, *kinds):
+        decode_quickly(kind, b"{}")
+        with suppress(WrongShape):
+            decode(kind, dict.fromkeys(reversed(kind.__struct_fields__), ()))
+threads = [threading.Thread(target=read_all) for _ in range(8)]
+[each.start() for each in threads]
+[each.join() for each in threads]
+"""
+
+
+def test_threads_that_read_a_kind_for_the_first_time_at_once_end_no_process() -> None:
+    assert subprocess.run([sys.executable, "-c", AT_ONCE], check=False).returncode == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_type_hints
@@ -49,6 +50,7 @@ def decode(kind: type[T], data: Any) -> T:
     Raise `WrongShape` with the path of the field that does not fit, `UnknownField` for one too
     many.
     """
+    _find_decoder(kind)
     try:
         return msgspec.convert(_rename_keys(kind, data), kind)
     except msgspec.ValidationError as error:
@@ -59,13 +61,30 @@ def decode(kind: type[T], data: Any) -> T:
 
 
 def decode_quickly(kind: type[T], text: bytes) -> T | None:
-    """Return a record from its JSON, ten times as fast as by `load_json` and `decode`; None if it
-    is none, or if these can still read it: keys are former ones, or a number is infinite.
+    """Return a record from its JSON; None if that takes `load_json` and `decode`, which are slower:
+    it has former keys, an infinite number, or a fault that they name.
     """
     try:
-        return msgspec.json.decode(text, type=kind)
+        found: T = _find_decoder(kind).decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return None
+    return found
+
+
+_BUILDING = threading.Lock()
+_DECODERS: dict[Any, Any] = {}
+
+
+def _find_decoder(kind: Any) -> Any:
+    """Return the `msgspec.json.Decoder` of a kind, built by one thread at a time.
+
+    msgspec 0.22 shows other threads a type that it is still reading; one of them that decodes it
+    then ends the process with SIGSEGV.
+    """
+    if kind not in _DECODERS:
+        with _BUILDING:
+            _DECODERS[kind] = msgspec.json.Decoder(kind)
+    return _DECODERS[kind]
 
 
 def load_json(text: str) -> Any:
