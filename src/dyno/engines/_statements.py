@@ -9,7 +9,6 @@ from typing import Literal
 from dyno.errors import UsageError
 from dyno.sql.lexing import Token, UnreadableError, read_tokens
 from dyno.sql.tokens import Quoting
-from dyno.workloads.replay.in_place import ServerRules, list_unknown_calls
 
 READS = frozenset({"select", "with", "values", "table"})
 WRITES = frozenset({"insert", "update", "delete", "replace", "merge"})
@@ -112,33 +111,3 @@ def build_writing_error(cause: object = "") -> UsageError:
     """The error for a statement that would write."""
     hint = "with --rollback it is executed in transactions that are rolled back"
     return UsageError("the statement writes", cause=cause, hint=hint)
-
-
-def check_calls(rules: ServerRules, tokens: Sequence[Token], theirs: Sequence[str]) -> list[str]:
-    """The functions of the server's users (`theirs`) that it calls. `UsageError` for one that is
-    neither theirs nor known to change nothing: what it does a rollback may not undo.
-    """
-    known = {name.lower() for name in theirs}
-    found = list_unknown_calls(rules, _leave_targets_out(tokens))
-    called = [name for name in dict.fromkeys(found) if name.lower() not in CLAUSES]
-    if unknown := [name for name in called if name.lower() not in known]:
-        raise UsageError(
-            f"the statement calls {unknown[0]}(), which is not known to change nothing",
-            hint="neither a read-only transaction nor a rollback holds all that a function may do",
-        )
-    return called
-
-
-#: Words of statements that write, before a list of columns.
-CLAUSES = frozenset({"into", "conflict", "insert", "set", "update", "key"})
-
-
-def _leave_targets_out(tokens: Sequence[Token]) -> list[Token]:
-    """Without the table behind INTO: the list of columns that follows it is no call."""
-    kept: list[Token] = []
-    is_target = False
-    for it in tokens:
-        is_target = it.word == "into" or (is_target and (it.mark == "." or it.kind != "mark"))
-        if not is_target or it.word == "into":
-            kept.append(it)
-    return kept

@@ -297,17 +297,6 @@ def _find_unknown_call(server: ServerRules, tokens: Sequence[Token]) -> str:
     return ""
 
 
-def list_unknown_calls(server: ServerRules, tokens: Sequence[Token]) -> list[str]:
-    """The functions that a statement calls and that are not known to read only, by name."""
-    return [
-        tokens[at - 1].word or tokens[at - 1].text
-        for at in range(1, len(tokens))
-        if tokens[at].mark == "("
-        and tokens[at - 1].kind in ("word", "name")
-        and not is_harmless_call(server, tokens, at - 1)
-    ]
-
-
 def is_harmless_call(server: ServerRules, tokens: Sequence[Token], at: int) -> bool:
     """Is the word before a parenthesis known to change nothing there?"""
     rules, token = server.harmless, tokens[at]
