@@ -23,11 +23,13 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 import dyno
 from dyno import driver, private_files, scratch, subprocesses, workloads
@@ -38,6 +40,7 @@ from dyno.compare.resolve.experiment import compute_own_sha256
 from dyno.compare.run_folder import FLEET_RECORD, make_run_folder, read_json, write_json
 from dyno.errors import HostError, UsageError
 from dyno.record import SCHEMA
+from dyno.record.schema import Record
 from dyno.tails import extract_last_lines
 
 #: The custom resource of a node that plays, one each.
@@ -61,8 +64,7 @@ def tell_time() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-@dataclass(frozen=True)
-class FleetPlan:
+class FleetPlan(Record):
     """What is fixed at the beginning: `on` is the cluster as the user named it, `experiment` the
     name of its file, `words` those of the command line that change it.
     """
@@ -74,9 +76,9 @@ class FleetPlan:
     words: tuple[str, ...]
     shares: int
     group: str = ""
-    created_utc: str = field(default_factory=tell_time)
+    created_utc: str = msgspec.field(default_factory=tell_time)
     dyno: str = dyno.__version__
-    sources_sha256: str = field(default_factory=compute_own_sha256)
+    sources_sha256: str = msgspec.field(default_factory=compute_own_sha256)
     schema: int = SCHEMA
 
 

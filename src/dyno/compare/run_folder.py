@@ -34,8 +34,9 @@ from dyno.record.capacity import CapacityBlock, CapacityPlan
 from dyno.record.count import Count
 from dyno.record.decode import encode
 from dyno.record.profile import StackProfile
+from dyno.record.schema import Record
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Record)
 
 #: The largest file of a run that is read: trials of thousands of streams have some MB.
 LARGEST_BYTES = 256 << 20

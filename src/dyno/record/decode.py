@@ -10,7 +10,9 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
-T = TypeVar("T")
+from dyno.record.schema import Record
+
+T = TypeVar("T", bound=Record)
 
 #: No record is nested deeper.
 DEPTH_MAX = 60

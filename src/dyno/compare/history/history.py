@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 
@@ -35,6 +34,7 @@ from dyno.record import (
     Metric,
     decode,
 )
+from dyno.record.schema import Record
 
 #: Analyses of earlier nights that an index keeps beside those of tonight.
 ANALYSES_KEPT = 1000
@@ -119,8 +119,7 @@ def _drop_copies(archive: RunsArchive, left_out: list[LeftOutRun]) -> list[tuple
     return list(counted.values())
 
 
-@dataclass(frozen=True)
-class SeriesAnalysis:
+class SeriesAnalysis(Record):
     """The changes of a series, and the fresh comparison of each, if there is one."""
 
     changes: tuple[Change, ...] = ()

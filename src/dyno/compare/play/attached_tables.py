@@ -20,6 +20,7 @@ from dyno.engines import Attaches, Engine
 from dyno.private_files import make_folder
 from dyno.record import PhaseRecord
 from dyno.record.decode import encode
+from dyno.record.schema import Record
 
 #: The script's commands that load and that drop.
 PREPARE, CLEANUP = "prepare", "cleanup"
@@ -31,8 +32,7 @@ def is_prepared(phases: Sequence[PhaseRecord]) -> bool:
     return bool(loads) and not any(stream.failed for load in loads for stream in load.streams)
 
 
-@dataclass(frozen=True)
-class _List:
+class _List(Record):
     candidate: str
     tables: tuple[str, ...]
 

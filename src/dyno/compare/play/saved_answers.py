@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO, cast
 
 from msgspec.structs import replace
 
@@ -101,16 +102,17 @@ def write_answers(
             SavedPlay(trial, replies.session_kind, replies.seconds, replies.played, of_tables)
         )
     made = SavedAnswers(FORM, dyno.__version__, base, checksums, tuple(plays))
-    aside = file.with_name(f".{file.name}.new")
     try:
-        with zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
+        with (
+            private_files.write_new_file(file) as out,
+            zipfile.ZipFile(
+                cast("IO[bytes]", out.buffer), "w", zipfile.ZIP_DEFLATED, compresslevel=1
+            ) as packed,
+        ):
             packed.writestr(RECORD, json.dumps(decode.encode(made)))
             for at, each in enumerate(answered):
                 packed.write(each.replies.answers, _name_member(at))
-        aside.chmod(private_files.FILE)
-        aside.replace(file)
     except OSError as error:
-        aside.unlink(missing_ok=True)
         cause = f"{error.strerror}{find_fullest(error, file.parent)}"
         raise HostError(f"cannot write {file}", cause=cause, hint="name another --save") from error
 
