@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -223,6 +225,21 @@ def without_docstrings(path: Path) -> str:
 def is_prose(statement: ast.stmt) -> bool:
     value = statement.value if isinstance(statement, ast.Expr) else None
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+def test_tools_and_benches_import_what_is_there() -> None:
+    """mypy does not look at them, and most run in no test."""
+    missing = []
+    for path in tracked("tools/*.py", "bench/*.py"):
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "dyno":
+                module = importlib.import_module(node.module or "")
+                missing += [
+                    f"{shown(path)}: {node.module}.{it.name}"
+                    for it in node.names
+                    if not hasattr(module, it.name) and not find_spec(f"{node.module}.{it.name}")
+                ]
+    assert not missing
 
 
 def test_no_line_is_longer_than_the_page() -> None:

@@ -27,8 +27,14 @@ def command(ctx: click.Context, shell: str) -> None:
     zsh:   echo 'eval "$(dyno completion zsh)"' >> ~/.zshrc
     fish:  dyno completion fish > ~/.config/fish/completions/dyno.fish
     """
+    screen.print_lines(write_script(shell, ctx.find_root().command))
+
+
+def write_script(shell: str, root: click.Command) -> str:
+    """The script of a shell by its name, for the program whose commands these are (`make wheel`
+    writes it beside the manual).
+    """
     kind = get_completion_class(shell)
     if kind is None:
         raise InternalError(f"no completion for {shell}")
-    source = kind(ctx.find_root().command, {}, "dyno", VARIABLE).source()
-    screen.print_lines(PREFACES.get(shell, "") + source)
+    return PREFACES.get(shell, "") + kind(root, {}, "dyno", VARIABLE).source()
