@@ -86,8 +86,8 @@ def test_a_run_that_was_ended_goes_on_with_the_missing_shares_though_a_node_is_l
 ) -> None:
     caller = FleetCaller(tmp_path, cluster.enter())
     two = cluster.nodes[1]
-    on = ("run", str(write_experiment(tmp_path, 1.0)), "--on", f"ray:127.0.0.1:{PORT}")
-    with caller.begin(*on, "--shares", "3") as process:
+    on = ("run", str(write_experiment(tmp_path, 1.0, blocks=5)), "--on", f"ray:127.0.0.1:{PORT}")
+    with caller.begin(*on, "--shares", "5") as process:
         wait_until(caller.list_back, "a share is back", 150, process)
         process.terminate()
         said, _ = process.communicate(timeout=LIMIT_S)
@@ -95,12 +95,13 @@ def test_a_run_that_was_ended_goes_on_with_the_missing_shares_though_a_node_is_l
     wait_until(lambda: not list_left(cluster), "the nodes have ended what they played")
     back = {json.loads(file.read_text())["began_ns"] for file in caller.list_back()}
 
+    # of two shares that came back together three are left, so that both nodes play
     with caller.begin("resume", "last") as process:
         wait_until(lambda: list_players(two.process.pid), "n2 plays", 150, process)
         two.kill()
         said, _ = process.communicate(timeout=LIMIT_S)
     assert process.returncode in (0, 1, 2, 3), said
-    assert "of 3 shares to play" in said and "3 of 3 shares to play" not in said
+    assert "of 5 shares to play" in said and "5 of 5 shares to play" not in said
     trials = read_trials(caller.find_run())
     check_blocks(trials, {str(trial["host"]) for trial in trials})
     assert back <= {trial["began_ns"] for trial in trials}, "a share that was back was played again"
