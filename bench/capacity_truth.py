@@ -25,8 +25,8 @@ from pathlib import Path
 import numpy as np
 from played import plan, play
 
-from dyno.compare.capacity.player import SCATTER_FIRST, SCATTER_LATER
-from dyno.compare.capacity.search import WIDEN_FIRST, WIDEN_LATER, RateSearch
+from dyno.instruments.capacity.player import SCATTER_FIRST, SCATTER_LATER
+from dyno.instruments.capacity.search import WIDEN_FIRST, WIDEN_LATER, RateSearch
 from dyno.judge.stats.rate_at_limit import find_rate_at_limit
 from dyno.record.capacity import CapacityStep
 

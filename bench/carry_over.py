@@ -22,16 +22,16 @@ import numpy as np
 from msgspec import structs
 from paired import table
 
-from dyno.compare.experiment import Measuring, compare_candidates
-from dyno.compare.play.run import play_run
-from dyno.compare.resolve.experiment import draft_run
-from dyno.compare.run_folder import create_run
 from dyno.errors import DynoError
+from dyno.instruments.time.run import play_run
 from dyno.judge.analysis.carry_over import carry_over
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interval import compute_t_interval
 from dyno.judge.stats.log_ratio import to_percent
 from dyno.record import Interleaving, Slice
+from dyno.runs.experiment import Measuring, compare_candidates
+from dyno.runs.resolve.experiment import draft_run
+from dyno.runs.run_folder import create_run
 
 ENGINES = ("sqlite@3.46.0", "duckdb", "postgres@18", "mysql@8.0.33", "mariadb@10.11.5")
 LENGTHS_MS = "1,5,20,100"

@@ -20,10 +20,10 @@ from statistics import median
 from paired import report
 
 from dyno import driver
-from dyno.compare.play.echo import TCP, EchoEngine, make_echo_plan
 from dyno.driver import clients
 from dyno.driver.plan import Plan, Script, Session
 from dyno.driver.process import DriverLaunch, DriverProcess, Limit
+from dyno.instruments.time.echo import TCP, EchoEngine, make_echo_plan
 from dyno.record import ClientHost, PhaseRecord
 
 CONNECTIONS, BYTES = 16, 64

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dyno import cli
-from dyno.compare.run_folder import RunFolder, find_runs_home, list_runs
+from dyno.runs.run_folder import RunFolder, find_runs_home, list_runs
 
 
 def compare(words: Sequence[str], place: Path) -> RunFolder:

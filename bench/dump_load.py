@@ -146,8 +146,8 @@ def by_us(session: Session, file: Path) -> Taken:
 
 def load(session: Session, file: Path) -> None:
     """All that a trial does until its tables are there; prints the bytes that it held at most."""
-    from dyno.compare.experiment.candidates import parse_candidate
-    from dyno.compare.resolve.setup_files import make_ready
+    from dyno.runs.experiment.candidates import parse_candidate
+    from dyno.runs.resolve.setup_files import make_ready
 
     ready = make_ready(file, [parse_candidate(f"{session['kind']}@x")], lambda _: None)
     with tempfile.TemporaryDirectory() as folder:

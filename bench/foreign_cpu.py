@@ -27,11 +27,11 @@ from paired import table
 from resolution import INTERLEAVED, Case, log_ratios, prepare, valid_blocks
 
 from dyno.compare.calibration.comparison import burn_intermittently
-from dyno.compare.play.run import play_run
-from dyno.compare.run_folder import create_run
+from dyno.instruments.time.run import play_run
 from dyno.judge.analysis.host_noise import compute_noise_shares
 from dyno.judge.analysis.run_view import RunView
 from dyno.record import Trial
+from dyno.runs.run_folder import create_run
 
 SELECT = {"time": "2", "warmup_time": "0.3", "table_size": "10000"}
 CASES = (

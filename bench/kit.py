@@ -19,8 +19,8 @@ from pathlib import Path
 from serving import command, say
 
 from dyno import driver
-from dyno.compare.experiment.candidates import parse_candidate
 from dyno.engines import Server, find_engine
+from dyno.runs.experiment.candidates import parse_candidate
 from dyno.servers.kit import routines, verbs
 from dyno.servers.kit import server as kit_server
 from dyno.servers.kit.parts import find_parts

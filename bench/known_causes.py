@@ -20,10 +20,10 @@ from compared import compare
 from paired import BENCH
 
 from dyno.builds.compiler import Recipe, compile_library
-from dyno.compare.run_folder import RunFolder
 from dyno.host.controls import inject
 from dyno.judge.analysis.measures import count_operations
 from dyno.record import Cause, PhaseRecord, Trial
+from dyno.runs.run_folder import RunFolder
 
 QUIET = ("--quick", "--limit", "foreign_percent=100", "--limit", "steal_percent=100")
 #: Of the truth, that a size may be away from it.

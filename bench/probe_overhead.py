@@ -26,7 +26,6 @@ from played import plan, play
 from serving import CLIENT_CORE, command, pinned, serving
 
 from dyno import driver, engines
-from dyno.compare.experiment import candidates
 from dyno.driver import DriverLaunch, DriverProcess, End, Limit, Progress, Ready
 from dyno.driver.sampler import PERIOD_NS, CpuSampler
 from dyno.engines import CountsContention, CountsInternals, CountsWork, Engine, Server
@@ -35,6 +34,7 @@ from dyno.host.probes import ProbeTarget, load_probes
 from dyno.host.processes import list_process_family, sum_cpu_ns
 from dyno.profile.layers import find_sampled_layer
 from dyno.record.profile import ProfiledFunction
+from dyno.runs.experiment import candidates
 
 ENGINES = ("sqlite@3.54.1", "duckdb@1.4.4", "postgres@18", "mysql@8.0.33", "mariadb@11.8")
 WORKLOAD = "oltp_point_select"

@@ -35,10 +35,10 @@ from mutated_records import mutate  # noqa: E402
 
 from dyno.cli import run_words  # noqa: E402
 from dyno.compare.fleet import FleetPlan  # noqa: E402
-from dyno.compare.run_summary import RunPlace, list_run_places  # noqa: E402
 from dyno.pages.history import HistoryShelf, build_history_page, list_links  # noqa: E402
 from dyno.pages.library import Library  # noqa: E402
 from dyno.pages.reports import read_report  # noqa: E402
+from dyno.runs.run_summary import RunPlace, list_run_places  # noqa: E402
 
 HANG_S, WAIT_S, MEMORY_MB = 10, 120, 256
 #: How often the plan of a run is mutated, and not a trial; seconds of `--quick`.

@@ -29,18 +29,18 @@ from pathlib import Path
 from msgspec import structs
 from paired import table
 
-from dyno.compare.experiment import Experiment, Measuring, compare_candidates
 from dyno.compare.pilot.slices import settle_slices
-from dyno.compare.play.brief_play import PilotContext
-from dyno.compare.play.run import play_run
-from dyno.compare.resolve.design import TURNS
-from dyno.compare.resolve.draft import Prepared, RunDraft
-from dyno.compare.resolve.experiment import draft_run
-from dyno.compare.run_folder import create_run
+from dyno.instruments.time.brief_play import PilotContext
+from dyno.instruments.time.run import play_run
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.log_ratio import to_percent
 from dyno.judge.stats.power import compute_detectable
 from dyno.record import Slice, Trial
+from dyno.runs.experiment import Experiment, Measuring, compare_candidates
+from dyno.runs.resolve.design import TURNS
+from dyno.runs.resolve.draft import Prepared, RunDraft
+from dyno.runs.resolve.experiment import draft_run
+from dyno.runs.run_folder import create_run
 
 ALPHA = 0.05
 #: Blocks of one design in a round.

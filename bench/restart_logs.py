@@ -17,11 +17,11 @@ import numpy as np
 from made_up import Comparisons, of_log
 from resolution import INTERLEAVED, SEQUENTIAL, Case, Order, prepare, slices_of, valid_blocks
 
-from dyno.compare.play.run import play_run
-from dyno.compare.play.watch import Event, Progressed, TrialStarted
-from dyno.compare.run_folder import create_run
+from dyno.instruments.time.run import play_run
+from dyno.instruments.time.watch import Event, Progressed, TrialStarted
 from dyno.judge.analysis.run_view import RunView
 from dyno.record import Phase
+from dyno.runs.run_folder import create_run
 
 SIDES = ("a", "b")
 ORDERS = {order.name: order for order in (SEQUENTIAL, INTERLEAVED)}

@@ -20,14 +20,14 @@ from clean_runs import ENGINES, MORE_ENGINES, MORE_WORKLOADS, WORKLOADS, Run
 from msgspec import structs
 from paired import report
 
-from dyno.compare.experiment import Measuring, compare_candidates
-from dyno.compare.play.run import play_run
-from dyno.compare.resolve.experiment import draft_run
-from dyno.compare.run_folder import create_run
 from dyno.errors import DynoError
+from dyno.instruments.time.run import play_run
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import load_audits
 from dyno.record import Trial
+from dyno.runs.experiment import Measuring, compare_candidates
+from dyno.runs.resolve.experiment import draft_run
+from dyno.runs.run_folder import create_run
 
 TIMES = {"time": "0.3", "warmup_time": "0.1"}
 

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dyno import driver, engines
-from dyno.compare.experiment import candidates
 from dyno.engines import Server, StartConditions
+from dyno.runs.experiment import candidates
 
 SERVER_CORE, CLIENT_CORE = 0, 1
 

@@ -21,11 +21,11 @@ from urllib.parse import quote
 from serving import command
 
 from dyno import driver
-from dyno.compare.experiment.candidates import parse_candidate
 from dyno.driver.plan import Session
 from dyno.engines import PathRequest, find_engine
 from dyno.errors import DynoError
 from dyno.record.explanation import Explanation
+from dyno.runs.experiment.candidates import parse_candidate
 from dyno.servers.explain.explain import ExplainOptions, PathPlayer, explain_all
 from dyno.servers.explain.target import open_path
 

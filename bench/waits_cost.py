@@ -1,4 +1,4 @@
-"""What it costs a server to be asked what its sessions are at (`compare/play/waits.py`).
+"""What it costs a server to be asked what its sessions are at (`instruments/time/waits.py`).
 
 Two names of one build are compared as ever, interleaved: one is asked, the other is not. What
 asking takes on our side is told by the phases' records; the server's part is in the comparison.
@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from compared import compare
 from serving import command
 
-from dyno.compare.play.waits import PhaseWaits
-from dyno.compare.run_folder import RunFolder
+from dyno.instruments.time.waits import PhaseWaits
+from dyno.runs.run_folder import RunFolder
 
 SERVERS = ("postgres@18", "mysql@8.0.33", "mariadb@10.11")
 WORKLOADS = ("oltp_point_select", "oltp_read_write")

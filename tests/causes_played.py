@@ -9,12 +9,12 @@ from fakes import make_run
 from judging import judge_unaudited
 from msgspec.structs import replace
 
-from dyno.compare.experiment import compare_candidates
-from dyno.compare.play.cpu_samples import PhaseSampler
-from dyno.compare.play.job import Tools
-from dyno.compare.play.run import play_once
-from dyno.compare.resolve.experiment import draft_run
+from dyno.instruments.time.cpu_samples import PhaseSampler
+from dyno.instruments.time.job import Tools
+from dyno.instruments.time.run import play_once
 from dyno.record import Cause, PhaseRecord, Trial
+from dyno.runs.experiment import compare_candidates
+from dyno.runs.resolve.experiment import draft_run
 
 
 def play(engine: str, workload: str, **options: str) -> Trial:

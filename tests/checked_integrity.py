@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from dyno.compare.experiment import Measuring, compare_candidates
-from dyno.compare.play.run import play_once
-from dyno.compare.resolve.experiment import draft_run
+from dyno.instruments.time.run import play_once
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits.integrity import AUDIT
 from dyno.record import Finding, Trial
+from dyno.runs.experiment import Measuring, compare_candidates
+from dyno.runs.resolve.experiment import draft_run
 
 SCRIPT = """
 sysbench.cmdline.options = {}

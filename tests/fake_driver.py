@@ -17,16 +17,16 @@ from fakes import make_candidate, make_record, make_run, make_tally, make_worklo
 
 from dyno import driver
 from dyno.builds import Build
-from dyno.compare.play import watch
-from dyno.compare.play.job import Tools, TrialJob
-from dyno.compare.play.run import Rules
-from dyno.compare.resolve.draft import Prepared
-from dyno.compare.run_folder import RunFolder, create_run
 from dyno.driver import End, Event, Progress, Ready, Settle
 from dyno.driver.plan import Description, Plan
 from dyno.errors import TrialFailed
+from dyno.instruments.time import watch
+from dyno.instruments.time.job import Tools, TrialJob
+from dyno.instruments.time.run import Rules
 from dyno.judge.analysis import judge
 from dyno.record import LedgerEntry, Run, Trial
+from dyno.runs.resolve.draft import Prepared
+from dyno.runs.run_folder import RunFolder, create_run
 
 PHASE = make_record([make_tally(100.0)])
 #: The events of a trial in which all goes well.

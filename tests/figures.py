@@ -76,7 +76,7 @@ ALLOWED: dict[str, dict[str, tuple[str, ...]]] = {
         "crates/driver/src/tally/histogram.rs": ("1 ns",),
         "crates/driver/src/tally/live.rs": ("1 µs", "100 s"),
         "crates/driver/src/sessions/mysql/packet.rs": ("16 MB",),
-        "src/dyno/compare/play/brief_play.py": ("10 ms",),
+        "src/dyno/instruments/time/brief_play.py": ("10 ms",),
         "src/dyno/driver/questions.py": ("16 MB",),
         "src/dyno/engines/mysql/settle.py": ("1 %", "60 s"),
         "src/dyno/engines/postgres/evidence.py": ("500 ms",),

@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import Self
 
 from dyno import driver
-from dyno.compare.experiment.candidates import parse_candidate
 from dyno.driver.plan import Session
 from dyno.engines import find_engine
+from dyno.runs.experiment.candidates import parse_candidate
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dyno.compare.capacity.search import WIDEN_FIRST, WIDEN_LATER, RateSearch
+from dyno.instruments.capacity.search import WIDEN_FIRST, WIDEN_LATER, RateSearch
 from dyno.judge.stats.log_ratio import Floats
 from dyno.record import Candidate, Design, Pace, Phase, Run, Stop, Stream, WorkloadPlan
 from dyno.record.capacity import (

@@ -14,11 +14,11 @@ from made_profiles import make_profile
 from made_rates import make_blocks, make_plan
 from msgspec.structs import replace
 
-from dyno.compare.capacity.folder import create_folder
-from dyno.compare.run_folder import RunFolder, create_run
+from dyno.instruments.capacity.folder import create_folder
 from dyno.judge.analysis.judge import judge
 from dyno.record import Candidate, WorkloadPlan
 from dyno.record.decode import encode
+from dyno.runs.run_folder import RunFolder, create_run
 
 BASE = "null@100us"
 STEADY = (0.001, -0.001, 0.002, -0.002, 0.0, 0.001)

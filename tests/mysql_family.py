@@ -11,8 +11,8 @@ from processes import processes_left_in as processes_left_in
 
 from dyno import driver
 from dyno.builds import Build
-from dyno.compare.experiment.candidates import parse_candidate
 from dyno.engines import Engine, Server, find_engine
+from dyno.runs.experiment.candidates import parse_candidate
 
 
 def build(text: str) -> tuple[Engine, Build, dict[str, str]]:

@@ -13,8 +13,8 @@ from fakes import make_run, make_trial
 from msgspec import structs
 
 from dyno.cli import run_words
-from dyno.compare.run_folder import RunFolder, create_run
 from dyno.record import Candidate
+from dyno.runs.run_folder import RunFolder, create_run
 
 HistoryCommand = Callable[..., str]
 

@@ -36,7 +36,7 @@ SHARED = {
     "tails": "the end of what a program has said",
 }
 #: Packages that are folders of packages: what stands in them is named with them.
-FOLDERS = {"compare", "compat", "host", "judge", "servers"}
+FOLDERS = {"compare", "compat", "host", "instruments", "judge", "runs", "servers"}
 #: From the lowest to the highest: a package knows only those before it.
 PACKAGES = {
     "sql": _package("SQL's tokens, as servers' own lexers read them"),
@@ -97,81 +97,80 @@ PACKAGES = {
         "one file per way in which a number can be wrong",
         "answers record judge/stats judge/settings judge/analysis",
     ),
-    "compare/experiments": _package("the experiments that come along, one TOML file each"),
-    "compare/experiment": _package(
+    "runs/experiments": _package("the experiments that come along, one TOML file each"),
+    "runs/experiment": _package(
         "what is compared, as data: candidates, factors, how it is measured; reads the TOML",
-        "record compare/experiments",
+        "record runs/experiments",
     ),
-    "compare/run_folder": _package("a run on disk", "record"),
-    "compare/run_summary": _package(
+    "runs/run_folder": _package("a run on disk", "record"),
+    "runs/run_summary": _package(
         "the runs below a folder, of each kind, and what a list tells of each",
-        "record judge/counts judge/capacity compare/run_folder",
+        "record judge/counts judge/capacity runs/run_folder",
     ),
-    "compare/pack": _package(
-        "a run as one file for others, without names and secrets", "record compare/run_folder"
+    "runs/pack": _package(
+        "a run as one file for others, without names and secrets", "record runs/run_folder"
     ),
-    "compare/resolve": _package(
+    "runs/resolve": _package(
         "names to programs, scripts, keys, primaries, design: a run that can be played",
         "record builds driver workloads engines host/checks host/controls profile judge/stats"
-        " compare/experiment compare/run_folder",
+        " runs/experiment runs/run_folder",
     ),
-    "compare/forecast": _package(
+    "runs/forecast": _package(
         "how long, how many blocks, what can be seen; earlier runs",
-        "record workloads judge/stats judge/analysis"
-        " compare/experiment compare/run_folder compare/resolve",
+        "record workloads judge/stats judge/analysis runs/experiment runs/run_folder runs/resolve",
     ),
-    "compare/play": _package(
+    "instruments/time": _package(
         "a run to blocks, trials, sessions with an engine, phases",
         "answers record builds driver access workloads engines host/processes host/checks"
-        " host/probes host/controls profile judge/analysis compare/experiment compare/run_folder"
-        " compare/resolve compare/forecast",
+        " host/probes host/controls profile judge/analysis runs/experiment runs/run_folder"
+        " runs/resolve runs/forecast",
+    ),
+    "instruments/instructions": _package(
+        "instructions per operation: the same seeded operations under callgrind, and their record",
+        "record builds driver host/probes host/processes judge/analysis profile instruments/time"
+        " runs/experiment runs/resolve runs/run_folder",
+    ),
+    "instruments/capacity": _package(
+        "the highest rate that holds a limit on latency: open loops at searched rates",
+        "record builds driver engines host/probes host/processes judge/stats judge/capacity"
+        " runs/experiment runs/run_folder runs/resolve instruments/time",
+    ),
+    "instruments/disk": _package(
+        "what a disk does under a database: fio's jobs as data, played, judged and audited",
+        "record builds host/processes host/checks host/controls judge/stats judge/analysis"
+        " runs/run_folder instruments/time",
     ),
     "compare/pilot": _package(
         "the one preparation of a run, and what its pilot chooses: where, how many, how short",
-        "record builds host/processes host/probes judge/analysis compare/experiment compare/resolve"
-        " compare/forecast compare/play",
-    ),
-    "compare/count": _package(
-        "instructions per operation: the same seeded operations under callgrind, and their record",
-        "record builds driver host/probes host/processes judge/analysis profile compare/play"
-        " compare/experiment compare/resolve compare/run_folder",
-    ),
-    "compare/capacity": _package(
-        "the highest rate that holds a limit on latency: open loops at searched rates",
-        "record builds driver engines host/probes host/processes judge/stats judge/capacity"
-        " compare/experiment compare/run_folder compare/resolve compare/play",
+        "record builds host/processes host/probes judge/analysis runs/experiment runs/resolve"
+        " runs/forecast instruments/time",
     ),
     "compare/bisect": _package(
         "versions or commits, and which of them brought a change: the search, by comparisons or"
         " counts",
-        "record builds driver engines judge/counts judge/stats compare/experiment compare/resolve"
-        " compare/count",
+        "record builds driver engines judge/counts judge/stats runs/experiment runs/resolve"
+        " instruments/instructions",
     ),
     "compare/calibration": _package(
         "comparisons of known truth, played like any other; what they found of the method's errors",
-        "record builds driver engines judge/stats judge/analysis compare/experiment"
-        " compare/run_folder compare/resolve compare/forecast compare/play compare/pilot",
+        "record builds driver engines judge/stats judge/analysis runs/experiment"
+        " runs/run_folder runs/resolve runs/forecast instruments/time compare/pilot",
     ),
     "compare/shards": _package(
         "shares of experiments: dealt without a coordinator, played on their hosts, gathered again",
-        "record builds workloads judge/analysis compare/experiment compare/run_folder compare/pack"
-        " compare/resolve compare/pilot compare/calibration",
+        "record builds workloads judge/analysis runs/experiment runs/run_folder runs/pack"
+        " runs/resolve compare/pilot compare/calibration",
     ),
     "compare/fleet": _package(
         "an experiment's shares as tasks of a Ray cluster",
-        "record driver workloads compare/experiments compare/experiment compare/run_folder"
-        " compare/pack compare/resolve",
+        "record driver workloads runs/experiments runs/experiment runs/run_folder"
+        " runs/pack runs/resolve",
     ),
     "compare/history": _package(
         "many runs, local or in object storage, by their index or their records, to series of"
         " comparable points, the changes flagged in them, and what fresh comparisons made of these",
         "record builds workloads host/controls judge/counts judge/stats judge/analysis"
-        " compare/run_folder",
-    ),
-    "disk": _package(
-        "what a disk does under a database: fio's jobs as data, played, judged and audited",
-        "record builds host/processes host/checks host/controls judge/stats judge/analysis"
-        " compare/run_folder compare/play",
+        " runs/run_folder",
     ),
     "report": _package(
         "documents as data (`document.py`), each written once: `sections/` of a comparison, a file"
@@ -190,27 +189,27 @@ PACKAGES = {
     "servers/kit": _package(
         "functions (`crates/kit`) and procedures (`sql/`) for people's own servers: installed,"
         " upgraded, taken out",
-        "builds driver access engines compare/experiment",
+        "builds driver access engines runs/experiment",
     ),
     "servers/watch": _package(
         "a server's counters recorded over time, and read back as of a time or between two",
-        "builds driver engines compare/experiment servers/kit",
+        "builds driver engines runs/experiment servers/kit",
     ),
     "servers/profile": _package(
         "a server in use: its CPU time by layer, its sessions' waits, its statements with plans",
-        "sql record driver access workloads engines host/processes profile compare/experiment"
+        "sql record driver access workloads engines host/processes profile runs/experiment"
         " servers/kit",
     ),
     "servers/explain": _package(
         "one statement on a running server: its stages in repeated runs, and which differs first",
-        "answers record driver engines compare/experiment",
+        "answers record driver engines runs/experiment",
     ),
     "pages": _package(
         "pages over many runs: list, two side by side, history, heat map, what plays; as a site of"
         " files",
         "record builds workloads host/controls judge/counts judge/capacity judge/analysis"
-        " compare/run_folder compare/run_summary compare/pack compare/capacity compare/history disk"
-        " report",
+        " runs/run_folder runs/run_summary runs/pack instruments/capacity instruments/disk"
+        " compare/history report",
     ),
     "webserver": _package(
         "serves these pages: read-only, by host name and token, on loopback", "pages"

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from dyno import driver, workloads
-from dyno.compare.play.evidence import read_ledger
-from dyno.compare.play.job import Tools
 from dyno.driver.plan import Description, Plan, Script, Session
+from dyno.instruments.time.evidence import read_ledger
+from dyno.instruments.time.job import Tools
 from dyno.judge.audits.ledger import is_as_expected
 from dyno.record import PhaseRecord
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from dyno import driver
-from dyno.compare.experiment.candidates import parse_candidate
 from dyno.driver.plan import Session
 from dyno.engines import Server, find_engine
+from dyno.runs.experiment.candidates import parse_candidate
 
 #: Name of a test's parameter -> engine, build, settings.
 SERVERS: dict[str, tuple[str, str, dict[str, str]]] = {

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import processes
 
-from dyno.compare.play.watch import Event, PhaseEnded, PhaseStarted, Progressed, TrialStarted
+from dyno.instruments.time.watch import Event, PhaseEnded, PhaseStarted, Progressed, TrialStarted
 
 
 class Killer:

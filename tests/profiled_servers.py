@@ -13,10 +13,10 @@ from private_servers import login
 
 from dyno import driver
 from dyno.cli import run_words
-from dyno.compare.run_folder import read_json
 from dyno.driver.plan import Session
 from dyno.errors import DynoError
 from dyno.record.server_profile import ServerProfile
+from dyno.runs.run_folder import read_json
 
 
 def url_of(session: Session, user: str = "") -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dyno.compare import experiment
-from dyno.compare.experiment import Measuring
-from dyno.compare.resolve.experiment import draft_run
 from dyno.record import Run
+from dyno.runs import experiment
+from dyno.runs.experiment import Measuring
+from dyno.runs.resolve.experiment import draft_run
 
 PLAIN = """
 -- One query per event.

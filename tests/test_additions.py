@@ -152,7 +152,7 @@ ADDITIONS = {
         "from dyno.workloads import find_workload; print(find_workload('dummy').stem)",
         "dummy",
     ),
-    "compare/experiments/dummy.toml": (
+    "runs/experiments/dummy.toml": (
         EXPERIMENT,
         "from dyno.cli import run_words; run_words(['show', 'experiments', 'dummy'])",
         EXPERIMENT.strip(),

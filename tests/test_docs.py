@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from dyno.compare.experiments import list_experiments
 from dyno.plugins import load_modules
+from dyno.runs.experiments import list_experiments
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = runpy.run_path(str(ROOT / "tools" / "reference.py"))

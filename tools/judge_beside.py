@@ -27,7 +27,7 @@ try:
     from dyno.record.decode import encode
 except ImportError:
     from dataclasses import asdict as encode
-from dyno.compare.run_folder import RunFolder
+from dyno.runs.run_folder import RunFolder
 from dyno.judge.analysis.judge import judge
 folder = RunFolder(Path(sys.argv[1]))
 # a checkout may be older than these names

@@ -18,8 +18,8 @@ import click
 
 from dyno import engines, errors
 from dyno.cli.judged_run import DOUBTFUL_EXIT, EXITS
-from dyno.compare.play.contents import STATEMENT_S, TABLE_ROWS
 from dyno.driver import ask
+from dyno.instruments.time.contents import STATEMENT_S, TABLE_ROWS
 from dyno.judge.stats.scenarios import ANALYSES
 from dyno.plugins import load_modules
 
@@ -52,13 +52,11 @@ PAGES = {
         "dyno.host.checks",
     ),
     "play": (
-        *_package_pages(
-            "dyno.compare.experiment", "comparison", "toml_file", "candidates", "factors"
-        ),
-        "dyno.compare.resolve.experiment",
-        *_package_pages("dyno.compare.forecast", "estimate", "planner"),
-        *_package_pages("dyno.compare.play", "run", "watch"),
-        "dyno.compare.run_folder",
+        *_package_pages("dyno.runs.experiment", "comparison", "toml_file", "candidates", "factors"),
+        "dyno.runs.resolve.experiment",
+        *_package_pages("dyno.runs.forecast", "estimate", "planner"),
+        *_package_pages("dyno.instruments.time", "run", "watch"),
+        "dyno.runs.run_folder",
         *_package_pages("dyno.driver", "questions", "process", "events"),
     ),
     "errors": ("dyno.errors",),

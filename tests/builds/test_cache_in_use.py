@@ -12,12 +12,12 @@ import pytest
 
 from dyno.builds import cache
 from dyno.cli import run_words
-from dyno.compare.experiment import Measuring, compare_candidates
-from dyno.compare.play.run import play_once, play_run
-from dyno.compare.play.watch import TrialStarted
-from dyno.compare.resolve.experiment import draft_run
-from dyno.compare.run_folder import create_run
 from dyno.errors import HostError
+from dyno.instruments.time.run import play_once, play_run
+from dyno.instruments.time.watch import TrialStarted
+from dyno.runs.experiment import Measuring, compare_candidates
+from dyno.runs.resolve.experiment import draft_run
+from dyno.runs.run_folder import create_run
 
 #: Another process that uses an entry until its input ends.
 USER = (

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from dyno.builds import Build
 from dyno.cli.terminal.announcement import format_builds
-from dyno.compare.resolve.draft import Prepared
+from dyno.runs.resolve.draft import Prepared
 
 
 def prepared(program: Path, **facts: dict[str, str]) -> Prepared:

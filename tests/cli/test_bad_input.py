@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dyno.cli import run_words
-from dyno.compare.run_folder import list_runs
+from dyno.runs.run_folder import list_runs
 
 WORKLOAD = ["-w", "oltp_point_select"]
 PAIR = ["null@100us", "null@110us"]

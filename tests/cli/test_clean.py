@@ -12,8 +12,8 @@ from fakes import make_run
 from dyno.builds import cache
 from dyno.cli import run_words
 from dyno.cli.clean import Item, free_or_say
-from dyno.compare.run_folder import create_run, list_runs
 from dyno.errors import HostError
+from dyno.runs.run_folder import create_run, list_runs
 
 
 def filled(home: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from fakes import make_run
 
 from dyno.cli import run_words
-from dyno.compare.run_folder import create_run
+from dyno.runs.run_folder import create_run
 
 
 def offered(words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:

@@ -9,7 +9,7 @@ import pytest
 from counts import make_count
 
 from dyno.cli import run_words
-from dyno.compare.run_folder import write_json
+from dyno.runs.run_folder import write_json
 
 POINTS = ("-w", "oltp_point_select")
 

@@ -51,4 +51,4 @@ def test_a_command_of_the_guide_is_played(
 def test_the_guide_names_each_audit_and_no_other() -> None:
     table = PAGE.split("| audit | names |")[1].split("\n\n")[0]
     named = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
-    assert sorted(named) == sorted(load_modules("dyno.disk.audits"))
+    assert sorted(named) == sorted(load_modules("dyno.instruments.disk.audits"))

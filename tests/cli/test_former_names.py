@@ -6,9 +6,9 @@ import pytest
 
 from dyno import former_names
 from dyno.cli import calibrate, command, run_words
-from dyno.compare.resolve.candidates import resolve_control_values
 from dyno.former_names import FormerNameWarning
 from dyno.host.controls import load_controls
+from dyno.runs.resolve.candidates import resolve_control_values
 
 
 def test_an_option_under_its_former_name_does_the_same_and_says_its_name(

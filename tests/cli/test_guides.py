@@ -8,9 +8,9 @@ import pytest
 from guides import GUIDES, guide
 
 from dyno.cli import judged_run, run_words
-from dyno.compare.experiment import Experiment
-from dyno.compare.resolve.experiment import outline_experiment
 from dyno.record import Verdict
+from dyno.runs.experiment import Experiment
+from dyno.runs.resolve.experiment import outline_experiment
 
 pytestmark = pytest.mark.slow
 

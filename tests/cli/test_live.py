@@ -10,9 +10,9 @@ from msgspec import structs
 
 from dyno.cli import play
 from dyno.cli.terminal import live
-from dyno.compare.forecast.estimate import Forecast
-from dyno.compare.play import watch
+from dyno.instruments.time import watch
 from dyno.record import CLIENT_BASELINE, Failure
+from dyno.runs.forecast.estimate import Forecast
 
 FORECAST = Forecast(40.0, 240.0, 1000, 6, 24, {1.0: 1.2})
 

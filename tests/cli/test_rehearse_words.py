@@ -10,10 +10,10 @@ from small_logs import GENERAL, SHOP, write
 
 from dyno.cli import judged_run, run_words
 from dyno.cli.judged_run import RunOptions
-from dyno.compare.experiment import Experiment
-from dyno.compare.run_folder import create_run
 from dyno.judge.analysis.judge import judge
 from dyno.record import Verdict
+from dyno.runs.experiment import Experiment
+from dyno.runs.run_folder import create_run
 
 SIDES = ["sqlite@3.24.0", "sqlite@3.54.1"]
 LOG, DATA = ["--log", "it.log"], ["--data", "shop.sql"]

@@ -9,7 +9,7 @@ from fakes import make_run
 from sampled_trials import ENGINE, make_sampled
 
 from dyno.cli import run_words
-from dyno.compare.run_folder import create_run
+from dyno.runs.run_folder import create_run
 
 
 @pytest.fixture

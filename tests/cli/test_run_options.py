@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dyno.cli import judged_run, run_words
-from dyno.compare.experiment import Experiment
 from dyno.record import Verdict
+from dyno.runs.experiment import Experiment
 
 SWEPT = """
 candidates = ["null", "null"]

@@ -9,9 +9,9 @@ import pytest
 
 from dyno.cli import run_words
 from dyno.cli.workload_words import prepare_workloads
-from dyno.compare.experiment import Workload
-from dyno.compare.experiment.candidates import parse_candidate
 from dyno.errors import UsageError
+from dyno.runs.experiment import Workload
+from dyno.runs.experiment.candidates import parse_candidate
 
 DUMP = b"PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\nCREATE TABLE item (id INTEGER);\n"
 DUMP += b"INSERT INTO item VALUES(7);\nCREATE TRIGGER t AFTER INSERT ON item BEGIN\n"

@@ -18,9 +18,9 @@ import pytest
 from msgspec.structs import replace
 
 from dyno.cli import run_words
-from dyno.compare.run_folder import RunFolder
 from dyno.record import Comparison, HostEffect, Trial
 from dyno.record.profile import StackProfile
+from dyno.runs.run_folder import RunFolder
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 

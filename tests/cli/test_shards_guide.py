@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from repository import ROOT
 
-from dyno.compare.run_folder import RunFolder
+from dyno.runs.run_folder import RunFolder
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(150)]
 

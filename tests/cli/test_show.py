@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from dyno.cli import run_words
-from dyno.compare.experiments import list_experiments as experiments
 from dyno.host.controls import load_controls
 from dyno.host.probes import load_probes
 from dyno.judge.audits import load_audits
 from dyno.plugins import load_modules
+from dyno.runs.experiments import list_experiments as experiments
 from dyno.workloads import list_workloads as workloads
 
 PACKAGES = {

@@ -18,8 +18,8 @@ import pytest
 from processes import stop_driver_of
 
 from dyno.cli import judged_run, run_words
-from dyno.compare.run_folder import RunFolder, list_runs
 from dyno.record import Comparison, Doubt, Metric, Verdict
+from dyno.runs.run_folder import RunFolder, list_runs
 
 pytestmark = pytest.mark.chaos
 

@@ -12,8 +12,8 @@ from fakes import make_run
 from dyno.cli.options import DURATION, PERCENT, SETTING, SIZE
 from dyno.cli.runs import find_run, list_run_names
 from dyno.cli.terminal import screen
-from dyno.compare.run_folder import create_run
 from dyno.errors import UsageError
+from dyno.runs.run_folder import create_run
 
 
 def read(kind: click.ParamType[Any], text: str) -> Any:

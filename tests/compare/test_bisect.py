@@ -28,12 +28,12 @@ from dyno.compare.bisect.search import (
     BisectStep,
     Found,
 )
-from dyno.compare.experiment import Experiment, Measuring, Workload
 from dyno.errors import HostError, TrialFailed, UsageError
 from dyno.judge.stats.change_point import Measurement, choose_next, compute_step_posterior
 from dyno.judge.stats.interval import compute_t_interval, extract_independent_data
 from dyno.judge.stats.scenarios import make_loaded
 from dyno.record import Conditions, Verdict
+from dyno.runs.experiment import Experiment, Measuring, Workload
 
 
 def make_points(count: int) -> list[BisectPoint]:

@@ -13,10 +13,10 @@ import pytest
 
 from dyno.compare import fleet
 from dyno.compare.fleet import FleetPlan, PlayedShare
-from dyno.compare.pack.archive import read_records
-from dyno.compare.run_folder import FLEET_RECORD, write_json
 from dyno.errors import HostError, UsageError
 from dyno.record.decode import encode
+from dyno.runs.pack.archive import read_records
+from dyno.runs.run_folder import FLEET_RECORD, write_json
 
 
 @pytest.fixture

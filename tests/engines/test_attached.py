@@ -14,11 +14,11 @@ import pytest
 from dyno.access import url as _attached
 from dyno.access.listening import find_server_pid
 from dyno.builds import Build
-from dyno.compare.experiment import candidates
 from dyno.driver.plan import Session
 from dyno.engines import Ask, Server, find_engine
 from dyno.engines.postgres.client_files import find_password
 from dyno.errors import UsageError
+from dyno.runs.experiment import candidates
 
 URL = "postgres://joe:s3c%40ret@db.example:6543/bench"
 SAID = ["PostgreSQL 15.6 on x86_64", "off", "t"]

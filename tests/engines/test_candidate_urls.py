@@ -10,8 +10,8 @@ import pytest
 
 from dyno import passwords
 from dyno.cli import run_words
-from dyno.compare.experiment import candidates
 from dyno.errors import UsageError
+from dyno.runs.experiment import candidates
 
 URL = "postgres://joe:s3c%40ret@db.example:6543/bench"
 

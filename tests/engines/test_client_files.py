@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from dyno.cli import run_words
-from dyno.compare.experiment import candidates
 from dyno.driver.plan import Session
 from dyno.engines.mysql import attached as mysql
 from dyno.engines.postgres import attached as postgres
 from dyno.errors import UsageError
+from dyno.runs.experiment import candidates
 
 VARIABLES = (
     *("PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE", "PGPASSWORD", "PGPASSFILE"),
@@ -225,7 +225,7 @@ def test_an_option_file_that_cannot_be_followed_is_refused_by_name(
 
 
 def test_only_reading_is_added_to_an_address_however_it_is_written() -> None:
-    from dyno.compare.resolve.copies import with_access
+    from dyno.runs.resolve.copies import with_access
 
     typed: Sequence[str] = (
         "postgresql://joe:s3@db/a?host=/none",

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from dyno.builds import Build
-from dyno.compare.experiment import candidates
 from dyno.driver.plan import Session
 from dyno.engines import Ask, find_engine
 from dyno.errors import TrialFailed, UsageError
+from dyno.runs.experiment import candidates
 
 URL = "mysql://joe:s3c%40ret@db.example:3307/bench"
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from dyno.compare.experiment import candidates
 from dyno.driver.plan import Session
 from dyno.engines import find_engine
 from dyno.engines.postgres.libpq import make_client_session
 from dyno.errors import UsageError
+from dyno.runs.experiment import candidates
 
 
 def _proof(url: str) -> dict[str, Any]:

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from fakes import make_record
 
-from dyno.compare.play.phases import (
+from dyno.driver.plan import Session
+from dyno.engines import Ask, CountsWork, Server, find_engine, postgres
+from dyno.host.probes import ProbeTarget, load_probes
+from dyno.instruments.time.phases import (
     add_readings,
     sample_after_disconnect,
     sample_answered,
     sample_before,
 )
-from dyno.driver.plan import Session
-from dyno.engines import Ask, CountsWork, Server, find_engine, postgres
-from dyno.host.probes import ProbeTarget, load_probes
 
 SERVER = Server({}, Path("/none"))
 

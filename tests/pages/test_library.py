@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from mixed_runs import STEADY, write_capacity, write_comparison, write_disks
 
-from dyno.compare.run_folder import RunFolder
-from dyno.compare.run_summary import RunPlace
 from dyno.errors import UsageError
 from dyno.pages.frame import SiteFrame
 from dyno.pages.history import HistoryShelf
@@ -29,6 +27,8 @@ from dyno.pages.waiting import (
     wait_for_promise,
 )
 from dyno.record import RunSummary
+from dyno.runs.run_folder import RunFolder
+from dyno.runs.run_summary import RunPlace
 
 MANY = 120
 

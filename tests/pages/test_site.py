@@ -16,10 +16,10 @@ import pytest
 from mixed_runs import STEADY, write_comparison, write_home
 
 from dyno.cli import run_words
-from dyno.compare.pack.archive import PackOptions
-from dyno.compare.run_summary import list_run_places
 from dyno.errors import UsageError
 from dyno.pages.site import MARKER, SiteOptions, write_site
+from dyno.runs.pack.archive import PackOptions
+from dyno.runs.run_summary import list_run_places
 
 SCRUBBED = SiteOptions(PackOptions(frozenset({"alice", "teaparty"})))
 

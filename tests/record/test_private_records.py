@@ -14,8 +14,8 @@ from fakes import make_run
 from dyno import private_files
 from dyno.builds import cache
 from dyno.compare.calibration import store
-from dyno.compare.run_folder import RunFolder, create_run, write_json
 from dyno.report.html.page import replace_file, write_user_file
+from dyno.runs.run_folder import RunFolder, create_run, write_json
 
 DYNO = [sys.executable, "-m", "dyno.cli"]
 

@@ -12,10 +12,10 @@ from fakes import make_run, make_trial, make_trials
 from msgspec import structs
 
 from dyno.cli import run_words
-from dyno.compare.run_folder import LARGEST_BYTES, RunFolder, create_run, list_runs, open_run
 from dyno.errors import HostError, UsageError
 from dyno.judge.analysis.judge import judge
 from dyno.record import SCHEMA, name_echo
+from dyno.runs.run_folder import LARGEST_BYTES, RunFolder, create_run, list_runs, open_run
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from dyno.answers import matches_number
 from dyno.cli.play import describe_ledger
-from dyno.compare.play.evidence import compute_rows_digest
+from dyno.instruments.time.evidence import compute_rows_digest
 from dyno.record import Evidence, Trial
 
 

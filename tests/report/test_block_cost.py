@@ -10,11 +10,11 @@ from fakes import make_run, make_trials
 from judging import judge_unaudited
 from msgspec import structs
 
-from dyno.compare.resolve.design import TURNS
 from dyno.record import Interleaving, Trial
 from dyno.report import Book
 from dyno.report.block_cost import compute_block_costs, describe_block_cost
 from dyno.report.sections.trust import SECTION
+from dyno.runs.resolve.design import TURNS
 from report.page_text import draw, words
 
 S = 10**9

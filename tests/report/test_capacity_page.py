@@ -8,7 +8,7 @@ from made_rates import make_blocks, make_plan
 from msgspec.structs import replace
 
 from dyno.cli.terminal.capacity import format_block, format_step
-from dyno.compare.capacity.player import StepTold
+from dyno.instruments.capacity.player import StepTold
 from dyno.judge.capacity import judge_capacity
 from dyno.record.capacity import CapacityBlock, CapacityPlan
 from dyno.report.capacity import describe_answer, describe_step, render_capacity

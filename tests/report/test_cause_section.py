@@ -15,8 +15,6 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from dyno.compare.experiment import Measuring
-from dyno.compare.resolve.cpu_sampling import NOT_OURS, choose_cpu_sampling
 from dyno.driver.sampler import CpuSampler
 from dyno.errors import HostError
 from dyno.judge.analysis.judge import judge
@@ -26,6 +24,8 @@ from dyno.record.profile import CpuSampling
 from dyno.report import Book, export
 from dyno.report.html import page
 from dyno.report.sections import cause
+from dyno.runs.experiment import Measuring
+from dyno.runs.resolve.cpu_sampling import NOT_OURS, choose_cpu_sampling
 from report.page_text import draw, format_verdict
 from report.sampled_book import make_sampled_book
 

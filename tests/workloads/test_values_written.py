@@ -9,9 +9,9 @@ import pytest
 from played_workloads import play, wrong_entries
 
 from dyno import driver
-from dyno.compare.play.evidence import read_ledger
-from dyno.compare.play.job import Tools
 from dyno.driver.plan import Session
+from dyno.instruments.time.evidence import read_ledger
+from dyno.instruments.time.job import Tools
 
 #: Another day, a letter more, one more.
 CHANGED = (

@@ -1,6 +1,6 @@
 """A server that runs already, named by a URL: never started, stopped or configured by us.
 
-`kind://user:password@host:port/database?sslmode=…`: `compare/experiment/candidates.py` hands on
+`kind://user:password@host:port/database?sslmode=…`: `runs/experiment/candidates.py` hands on
 what stands behind the colon. Only that database is written to, so it must be named. The password
 goes into `Build.secret` and from there into the driver's stdin; no name, fact or message has it.
 """

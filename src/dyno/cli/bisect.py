@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from dyno.compare.bisect.points import BisectPoint
     from dyno.compare.bisect.search import BisectStep, Found, Oracle
-    from dyno.compare.experiment import Experiment
     from dyno.record import Verdict
+    from dyno.runs.experiment import Experiment
 
 #: Found, nothing to find, and not sure.
 FOUND_EXIT, NOTHING_EXIT, UNSURE_EXIT = 0, 1, 2
@@ -101,7 +101,7 @@ def choose_exit_code(found: Found) -> int:
 
 def make_oracle(words: dict[str, Any], points: Sequence[BisectPoint]) -> Oracle:
     from dyno.compare.bisect.oracles import CountOracle, TimeOracle
-    from dyno.compare.count.candidate import CountPlan
+    from dyno.instruments.instructions.candidate import CountPlan
 
     experiment = make_experiment(words, points)
     if not words["is_counted"]:
@@ -116,7 +116,7 @@ def make_oracle(words: dict[str, Any], points: Sequence[BisectPoint]) -> Oracle:
 
 def check_phase(words: dict[str, Any], points: Sequence[BisectPoint]) -> None:
     """`UsageError` for a phase that the workload does not play, before anything is played."""
-    from dyno.compare.resolve.workloads import find_phases_under
+    from dyno.runs.resolve.workloads import find_phases_under
 
     (chosen,) = make_experiment(words, points).workloads
     names = [phase.name for phase in find_phases_under(chosen, {})]
@@ -125,9 +125,9 @@ def check_phase(words: dict[str, Any], points: Sequence[BisectPoint]) -> None:
 
 
 def make_experiment(words: dict[str, Any], points: Sequence[BisectPoint]) -> Experiment:
-    from dyno.compare import experiment as experiments
-    from dyno.compare.experiment.candidates import parse_candidate
-    from dyno.compare.experiment.comparison import format_options
+    from dyno.runs import experiment as experiments
+    from dyno.runs.experiment.candidates import parse_candidate
+    from dyno.runs.experiment.comparison import format_options
 
     if words["is_counted"] and (words["budget"] or words["blocks"] or words["quick"]):
         raise UsageError("--count has no blocks", hint="--events says how much is counted")
@@ -155,11 +155,11 @@ def make_experiment(words: dict[str, Any], points: Sequence[BisectPoint]) -> Exp
 
 def play_quietly(experiment: Experiment, budget_s: float | None) -> tuple[str, Verdict]:
     """A comparison without announcement and table; its folder stays."""
-    from dyno.compare.forecast.estimate import forecast_run
     from dyno.compare.pilot.prepare import prepare
-    from dyno.compare.play.run import play_run
-    from dyno.compare.resolve.experiment import draft_run
-    from dyno.compare.run_folder import create_run
+    from dyno.instruments.time.run import play_run
+    from dyno.runs.forecast.estimate import forecast_run
+    from dyno.runs.resolve.experiment import draft_run
+    from dyno.runs.run_folder import create_run
 
     judged_run.sweep()
     prepared = prepare(draft_run(experiment, lambda _: None), lambda _: None, budget_s)
@@ -221,8 +221,8 @@ def print_found(points: Sequence[BisectPoint], found: Found) -> None:
 def compare_neighbours(oracle: Oracle, pair: Sequence[BisectPoint], budget_s: float | None) -> None:
     """The found point against the one before it, told whole: size, interval, layers, functions."""
     from dyno.compare.bisect.oracles import CountOracle, TimeOracle, make_experiment
-    from dyno.compare.run_folder import COUNT_RECORD, read_json
     from dyno.record.count import Count
+    from dyno.runs.run_folder import COUNT_RECORD, read_json
 
     screen.print_gap()
     if isinstance(oracle, CountOracle):

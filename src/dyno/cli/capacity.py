@@ -20,11 +20,11 @@ from dyno.numbers import keep_finite
 from dyno.record.decode import encode
 
 if TYPE_CHECKING:
-    from dyno.compare.capacity.folder import CapacityFolder
-    from dyno.compare.capacity.run import CapacityAsked
-    from dyno.compare.experiment import Experiment
-    from dyno.compare.resolve.draft import Prepared
+    from dyno.instruments.capacity.folder import CapacityFolder
+    from dyno.instruments.capacity.run import CapacityAsked
     from dyno.record.capacity import CapacityResult
+    from dyno.runs.experiment import Experiment
+    from dyno.runs.resolve.draft import Prepared
 
 #: Exit codes, as those of `compare`; no answer is inconclusive, and the driver's limit invalid.
 EXITS = {"not less": 0, "more": 0, "less": 1, "inconclusive": 2}
@@ -78,9 +78,9 @@ def command(**words: Any) -> int:
     dyno capacity postgres@13 postgres@18 -w oltp_read_write --slo "p99<10ms"
     dyno capacity sqlite@3.54 -w oltp_point_select --slo "p99.9<1ms, errors<0.1%" --step 10s
     """
-    from dyno.compare.capacity.folder import create_folder
-    from dyno.compare.capacity.run import make_plan, prepare_capacity
-    from dyno.compare.resolve.experiment import draft_run
+    from dyno.instruments.capacity.folder import create_folder
+    from dyno.instruments.capacity.run import make_plan, prepare_capacity
+    from dyno.runs.resolve.experiment import draft_run
 
     asked = read_asked(words)
     experiment, phase = choose_experiment(words, asked)
@@ -99,8 +99,8 @@ def command(**words: Any) -> int:
 
 
 def read_asked(words: dict[str, Any]) -> CapacityAsked:
-    from dyno.compare.capacity.limits import parse_limits
-    from dyno.compare.capacity.run import CapacityAsked, check_words
+    from dyno.instruments.capacity.limits import parse_limits
+    from dyno.instruments.capacity.run import CapacityAsked, check_words
 
     asked = CapacityAsked(
         parse_limits(", ".join(words["limits"])),
@@ -114,8 +114,8 @@ def read_asked(words: dict[str, Any]) -> CapacityAsked:
 
 
 def choose_experiment(words: dict[str, Any], asked: CapacityAsked) -> tuple[Experiment, Any]:
-    from dyno.compare.capacity.run import choose_options, find_open_phase
-    from dyno.compare.experiment import Measuring, check_unlike, compare_candidates
+    from dyno.instruments.capacity.run import choose_options, find_open_phase
+    from dyno.runs.experiment import Measuring, check_unlike, compare_candidates
 
     measuring = Measuring(
         seed=words["seed"],
@@ -136,7 +136,7 @@ def choose_experiment(words: dict[str, Any], asked: CapacityAsked) -> tuple[Expe
 def play_and_tell(prepared: Prepared, folder: CapacityFolder, json_file: Path | None) -> int:
     from dyno.cli.terminal.capacity import watch_search
     from dyno.cli.terminal.live import tell_what_stays
-    from dyno.compare.capacity.run import play_capacity
+    from dyno.instruments.capacity.run import play_capacity
 
     with tell_what_stays(folder.path), watch_search(folder.read_plan()) as tell:
         result = play_capacity(prepared, folder, tell)
@@ -158,7 +158,7 @@ def _tell_answer(folder: CapacityFolder, result: CapacityResult, json_file: Path
 
 
 def report_capacity(folder: Path, words: dict[str, Any]) -> int:
-    from dyno.compare.capacity.folder import CapacityFolder
+    from dyno.instruments.capacity.folder import CapacityFolder
     from dyno.judge.capacity import judge_capacity
 
     _refuse_others(words)
@@ -175,8 +175,8 @@ def _refuse_others(words: dict[str, Any]) -> None:
 
 def resume_capacity(folder: Path, words: dict[str, Any]) -> int:
     """Goes on with a run that was stopped; of `dyno resume`'s words only `--json` is meant."""
-    from dyno.compare.capacity.folder import CapacityFolder
-    from dyno.compare.capacity.run import reopen_capacity
+    from dyno.instruments.capacity.folder import CapacityFolder
+    from dyno.instruments.capacity.run import reopen_capacity
 
     _refuse_others(words)
     made = CapacityFolder(folder)

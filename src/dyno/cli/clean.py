@@ -20,7 +20,7 @@ from dyno.errors import HostError, build_unknown_error
 
 if TYPE_CHECKING:
     from dyno.builds.cache import CacheEntry
-    from dyno.compare.run_folder import RunFolder
+    from dyno.runs.run_folder import RunFolder
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def list_items() -> list[Item]:
     """
     from dyno import scratch
     from dyno.builds import cache
-    from dyno.compare.run_folder import list_every_run
+    from dyno.runs.run_folder import list_every_run
 
     runs = list_every_run(find_runs_home())
     homes = {run.find_homes().resolve() for run in runs}

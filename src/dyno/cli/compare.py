@@ -14,7 +14,7 @@ from dyno.cli.workload_words import SQL, add_replay_options, choose_scripts, rew
 from dyno.errors import HostError, TrialFailed, UsageError
 
 if TYPE_CHECKING:
-    from dyno.compare.experiment import Experiment
+    from dyno.runs.experiment import Experiment
 
 #: Those that `--count` counts, under valgrind, which is some 50 times slower.
 COUNT_EVENTS = 10_000
@@ -115,8 +115,8 @@ def command(**words: Any) -> int:
 
 
 def read_experiment(**words: Any) -> Experiment:
-    from dyno.compare import experiment as experiments
-    from dyno.compare.experiment.factors import cross_factors
+    from dyno.runs import experiment as experiments
+    from dyno.runs.experiment.factors import cross_factors
 
     command, crossed = judged_run.quote_command(), cross_factors(words["factors"], "factorial")
     if len(words["candidates"]) < 2 and not crossed.levels:

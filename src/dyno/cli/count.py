@@ -18,9 +18,9 @@ from dyno.record.decode import encode
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dyno.compare.count.candidate import CountPlan
-    from dyno.compare.experiment import Experiment
+    from dyno.instruments.instructions.candidate import CountPlan
     from dyno.record.count import Count, CountComparison
+    from dyno.runs.experiment import Experiment
 
 #: Exit codes, as those of `compare`.
 EXITS = {"not heavier": 0, "lighter": 0, "heavier": 1, "inconclusive": 2}
@@ -77,9 +77,9 @@ def command(**words: Any) -> int:
     dyno count mysql@5.6.14 mysql@8.0.33 -w insert --phase l.i1 --events 2000
     """
     from dyno.cli.terminal.count import derive_count_page, print_count, print_count_places
-    from dyno.compare.count.run import count_run
-    from dyno.compare.resolve.experiment import draft_run
+    from dyno.instruments.instructions.run import count_run
     from dyno.judge.counts import compare_counts, judge_overall
+    from dyno.runs.resolve.experiment import draft_run
 
     judged_run.sweep()
     draft = draft_run(_make_experiment(words), judged_run.print_progress)
@@ -94,7 +94,7 @@ def command(**words: Any) -> int:
 
 
 def _make_experiment(words: dict[str, Any]) -> Experiment:
-    from dyno.compare.experiment import Measuring, check_unlike, compare_candidates
+    from dyno.runs.experiment import Measuring, check_unlike, compare_candidates
 
     if len(words["candidates"]) < 2:
         hint = "name the base first, then what is compared with it"
@@ -113,7 +113,7 @@ def _make_experiment(words: dict[str, Any]) -> Experiment:
 
 
 def _make_plan(words: dict[str, Any]) -> CountPlan:
-    from dyno.compare.count.candidate import CountPlan
+    from dyno.instruments.instructions.candidate import CountPlan
 
     names = ("events", "before", "inputs", "stacks", "phase")
     chosen = {name: words[name] for name in names}

@@ -18,8 +18,8 @@ from dyno.errors import UsageError
 from dyno.record.decode import encode
 
 if TYPE_CHECKING:
-    from dyno.disk.fio import Fio
-    from dyno.disk.run import DiskPlan
+    from dyno.instruments.disk.fio import Fio
+    from dyno.instruments.disk.run import DiskPlan
     from dyno.record.disk import DiskRun, DiskVerdict
 
 #: What a job needs to be measured, in s.
@@ -91,8 +91,8 @@ def command(**words: Any) -> int:
     dyno disk /mnt/old /mnt/new --only 'log*'
     dyno disk . --factor sync=none,dsync --only 'log 16K*'
     """
-    from dyno.disk.fio import find_fio
-    from dyno.disk.run import make_disk_folder, plan_disk_run
+    from dyno.instruments.disk.fio import find_fio
+    from dyno.instruments.disk.run import make_disk_folder, plan_disk_run
 
     judged_run.sweep()
     run = plan_disk_run(_make_plan(words))
@@ -107,7 +107,7 @@ def play_and_tell(run: DiskRun, fio: Fio, folder: Path, words: Mapping[str, Any]
     the run stays.
     """
     from dyno.cli.terminal.live import tell_what_stays
-    from dyno.disk.run import play_disks
+    from dyno.instruments.disk.run import play_disks
 
     with tell_what_stays(folder):
         run = play_disks(run, fio, folder, judged_run.print_progress)
@@ -116,8 +116,8 @@ def play_and_tell(run: DiskRun, fio: Fio, folder: Path, words: Mapping[str, Any]
 
 def tell_disks(folder: Path, run: DiskRun, json_file: Path | None) -> DiskVerdict:
     from dyno.cli.terminal.disks import derive_disk_page, print_disks
-    from dyno.disk.run import is_over
-    from dyno.disk.verdict import judge_disks
+    from dyno.instruments.disk.run import is_over
+    from dyno.instruments.disk.verdict import judge_disks
 
     verdict = judge_disks(run)
     page = derive_disk_page(folder, run, verdict)
@@ -132,10 +132,10 @@ def tell_disks(folder: Path, run: DiskRun, json_file: Path | None) -> DiskVerdic
 
 def resume_disks(folder: Path, words: Mapping[str, Any]) -> int:
     """Goes on with a run that was stopped; one that is over is told again."""
-    from dyno.compare.run_folder import DISK_RECORD, read_json
-    from dyno.disk.fio import find_fio
-    from dyno.disk.run import is_over, reopen_disk_run
+    from dyno.instruments.disk.fio import find_fio
+    from dyno.instruments.disk.run import is_over, reopen_disk_run
     from dyno.record.disk import DiskRun
+    from dyno.runs.run_folder import DISK_RECORD, read_json
 
     refuse_formats(words)
     judged_run.sweep()
@@ -154,9 +154,9 @@ def refuse_formats(words: Mapping[str, Any]) -> None:
 
 
 def _make_plan(words: dict[str, Any]) -> DiskPlan:
-    from dyno.disk.commits import read_commits
-    from dyno.disk.matrix import read_matrix
-    from dyno.disk.run import DiskPlan
+    from dyno.instruments.disk.commits import read_commits
+    from dyno.instruments.disk.matrix import read_matrix
+    from dyno.instruments.disk.run import DiskPlan
 
     if words["full"] and words["matrix"]:
         raise UsageError("--full and --matrix cannot be combined")

@@ -38,8 +38,8 @@ def command(folder: Path | None, watch: float, everything: bool, gate: bool, as_
     It changes nothing and needs no root. FOLDER is where the data will lie; default: where runs put
     them.
     """
-    from dyno.compare.run_folder import make_run_to_come
     from dyno.host.checks import Machine, survey_host
+    from dyno.runs.run_folder import make_run_to_come
 
     if folder is not None and not folder.is_dir():
         raise UsageError(f"there is no folder {folder}")

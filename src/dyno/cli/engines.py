@@ -37,9 +37,9 @@ def install(engines: tuple[str, ...]) -> None:
 
     `dyno engines list` names them.
     """
-    from dyno.compare.experiment.candidates import parse_candidate
-    from dyno.compare.resolve.candidates import resolve_candidates, resolve_control_values
-    from dyno.compare.resolve.workloads import CandidateRequest
+    from dyno.runs.experiment.candidates import parse_candidate
+    from dyno.runs.resolve.candidates import resolve_candidates, resolve_control_values
+    from dyno.runs.resolve.workloads import CandidateRequest
 
     for text in engines:
         ((_, _, build),) = resolve_candidates(

@@ -17,10 +17,10 @@ from dyno.errors import UsageError
 from dyno.record.decode import encode
 
 if TYPE_CHECKING:
-    from dyno.compare.resolve.draft import RunDraft
     from dyno.engines import PathRequest, StatementPath
     from dyno.record import Candidate
     from dyno.record.explanation import Explanation
+    from dyno.runs.resolve.draft import RunDraft
 
 
 class StatementCommand(click.Command):
@@ -122,7 +122,7 @@ def reach(dsn: str, request: PathRequest, setup: Path | None) -> Iterator[Statem
     if (started := find_started(driver.ask, dsn)) is None:
         yield open_path(driver.ask, dsn, request)
         return
-    from dyno.compare.play.loaded_engine import run_loaded
+    from dyno.instruments.time.loaded_engine import run_loaded
 
     if find_engine(started.engine, driver.ask).embedded and not setup:
         hint = "write the path of a file, or name an SQL file that makes them: --setup FILE"
@@ -139,8 +139,8 @@ def _draft_start(dsn: str, setup: Path | None) -> Iterator[RunDraft]:
     from dyno import scratch
     from dyno.cli import judged_run
     from dyno.cli.workload_words import prepare_experiment
-    from dyno.compare.experiment import compare_candidates
-    from dyno.compare.resolve.experiment import draft_run
+    from dyno.runs.experiment import compare_candidates
+    from dyno.runs.resolve.experiment import draft_run
 
     judged_run.sweep()
     options = {"setup": str(setup.resolve())} if setup else {}

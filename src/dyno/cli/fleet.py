@@ -12,9 +12,9 @@ from dyno.cli.terminal import screen
 from dyno.errors import DynoError, UsageError
 
 if TYPE_CHECKING:
-    from dyno.compare.experiment import Experiment
     from dyno.compare.fleet import FleetPlan
-    from dyno.compare.run_folder import RunFolder
+    from dyno.runs.experiment import Experiment
+    from dyno.runs.run_folder import RunFolder
 
 #: What `dyno run` offers and a cluster does not.
 REFUSED = {
@@ -38,8 +38,8 @@ def run_on_cluster(
     """Plays the experiment of `dyno run`, which `file` holds, on the cluster of `where`."""
     from dyno.cli.workload_words import gather_settings
     from dyno.compare import fleet
-    from dyno.compare.resolve.design import choose_interim_analyses
     from dyno.host.checks import read_host_group
+    from dyno.runs.resolve.design import choose_interim_analyses
 
     refuse_words(experiment, where, words)
     asked, group = judged_run.read_asked(words), read_host_group()
@@ -99,7 +99,7 @@ def list_forwarded_words(words: Mapping[str, Any]) -> list[str]:
 def play_missing(ray: Any, path: Path, plan: FleetPlan) -> None:
     """Plays the shares that are missing; whatever stops it, those that are back stay."""
     from dyno.compare.fleet import list_missing, play_shares
-    from dyno.compare.run_folder import RunFolder
+    from dyno.runs.run_folder import RunFolder
 
     stays = f"the shares that are back stay in {path}; `dyno resume {path.name}` goes on"
     missing = len(list_missing(path, plan))
@@ -121,9 +121,9 @@ def gather_records(path: Path, plan: FleetPlan) -> RunFolder:
     from dyno import private_files, scratch
     from dyno.cli.gather import tell_short_shares
     from dyno.compare.fleet import SHARES
-    from dyno.compare.run_folder import RunFolder
     from dyno.compare.shards.found_shares import check_alike, find_shares
     from dyno.compare.shards.gathering import check_complete, write_gathered
+    from dyno.runs.run_folder import RunFolder
 
     folder = RunFolder(path)
     if not (path / "run.json").is_file():
@@ -144,7 +144,7 @@ def gather_records(path: Path, plan: FleetPlan) -> RunFolder:
 def resume_fleet(path: Path, words: Mapping[str, Any]) -> int:
     """Goes on with the shares that are missing; a run that has all is judged again."""
     from dyno.compare import fleet
-    from dyno.compare.resolve.experiment import compute_own_sha256, describe_other_dyno
+    from dyno.runs.resolve.experiment import compute_own_sha256, describe_other_dyno
 
     plan, asked = fleet.read_plan(path), judged_run.read_asked(words)
     if not (path / "run.json").is_file() and fleet.list_missing(path, plan):

@@ -17,13 +17,13 @@ from dyno.cli.terminal.announcement import announce
 from dyno.cli.terminal.live import tell_what_stays, watch_live
 
 if TYPE_CHECKING:
-    from dyno.compare.experiment import Experiment
-    from dyno.compare.forecast.estimate import Forecast
-    from dyno.compare.play.saved_answers import SavedAnswers
-    from dyno.compare.play.watch import Watch
-    from dyno.compare.run_folder import RunFolder
+    from dyno.instruments.time.saved_answers import SavedAnswers
+    from dyno.instruments.time.watch import Watch
     from dyno.record import Run, Verdict
     from dyno.report import Book
+    from dyno.runs.experiment import Experiment
+    from dyno.runs.forecast.estimate import Forecast
+    from dyno.runs.run_folder import RunFolder
 
 #: Exit codes of a comparison; those of errors stand in `errors`.
 EXITS = {"not slower": 0, "faster": 0, "slower": 1, "inconclusive": 2, "invalid": 3}
@@ -100,17 +100,17 @@ def play_and_judge(experiment: Experiment, asked: RunOptions) -> Verdict:
     A second play is judged by itself, so a *slower* by chance is at most twice as likely.
     """
     from dyno.compare.calibration.error_rates import quote_error_rates
-    from dyno.compare.forecast.estimate import forecast_run
     from dyno.compare.pilot.prepare import prepare
-    from dyno.compare.play.run import play_run
-    from dyno.compare.resolve.experiment import draft_run
-    from dyno.compare.run_folder import create_run
+    from dyno.instruments.time.run import play_run
+    from dyno.runs.forecast.estimate import forecast_run
+    from dyno.runs.resolve.experiment import draft_run
+    from dyno.runs.run_folder import create_run
 
     sweep()
     draft = draft_run(experiment, print_progress)
     counted = None
     if experiment.measuring.count_events:
-        from dyno.compare.count.run import plan_count_beside
+        from dyno.instruments.instructions.run import plan_count_beside
 
         counted = plan_count_beside(experiment, draft.run.seed, print_progress)
     quote_error_rates(draft)
@@ -136,7 +136,7 @@ def play_and_judge(experiment: Experiment, asked: RunOptions) -> Verdict:
 
 def sweep() -> None:
     """Removes what killed runs left, and says so in a line on stderr, and what it cannot remove."""
-    from dyno.compare.play.leftovers import sweep_leftovers
+    from dyno.instruments.time.leftovers import sweep_leftovers
 
     swept = sweep_leftovers(find_runs_home())
     for sentence in swept.left:

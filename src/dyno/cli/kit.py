@@ -187,8 +187,8 @@ def diff(first: str, second: str) -> None:
 def _read_options(text: str) -> Options:
     """Of a server that runs, or of one that is started for it and stopped again."""
     from dyno import driver, scratch
-    from dyno.compare.experiment.candidates import parse_candidate
     from dyno.engines import Checks, find_engine
+    from dyno.runs.experiment.candidates import parse_candidate
     from dyno.servers.kit import options, server
 
     spec = parse_candidate(text)

@@ -140,7 +140,7 @@ def parse_levels(text: str) -> tuple[str, tuple[str, ...]]:
 
 def read_accepted(text: str) -> dict[str, str]:
     """A file of statements that may be answered otherwise, each with its reason."""
-    from dyno.compare.experiment import read_accepted_file
+    from dyno.runs.experiment import read_accepted_file
 
     return read_accepted_file(Path(text))
 
@@ -193,7 +193,7 @@ def list_workload_names() -> list[str]:
 
 
 def list_experiment_names() -> list[str]:
-    from dyno.compare import experiments
+    from dyno.runs import experiments
 
     return list(experiments.list_experiments())
 

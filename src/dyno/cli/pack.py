@@ -31,8 +31,8 @@ def command(run: str, *, output: Path | None, hide: tuple[str, ...], no_logs: bo
     dyno pack last
     dyno report 20261127T101500Z-insert.dyno.zip
     """
-    from dyno.compare.pack.archive import PackOptions, pack_run
-    from dyno.compare.pack.hidden import list_own_names
+    from dyno.runs.pack.archive import PackOptions, pack_run
+    from dyno.runs.pack.hidden import list_own_names
 
     asked = PackOptions(frozenset(list_own_names()), hide, logs=not no_logs)
     out = pack_run(find_place(run).path, output, asked, _derive)
@@ -41,7 +41,7 @@ def command(run: str, *, output: Path | None, hide: tuple[str, ...], no_logs: bo
 
 def _derive(folder: Path) -> None:
     """The page of a comparison; a count's, a disk's and a capacity's are made by who opens it."""
-    from dyno.compare.run_folder import RunFolder
+    from dyno.runs.run_folder import RunFolder
 
     if (folder / "run.json").is_file():
         judged_run.derive_files(RunFolder(folder))

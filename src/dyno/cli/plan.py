@@ -15,8 +15,8 @@ from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.compare.forecast.earlier_run import EarlierRun
-    from dyno.compare.forecast.planner import DetectionForecast, PhaseLength, Planner, RunPlan
+    from dyno.runs.forecast.earlier_run import EarlierRun
+    from dyno.runs.forecast.planner import DetectionForecast, PhaseLength, Planner, RunPlan
 
 
 @click.command("plan")
@@ -73,12 +73,12 @@ def find_planner(word: str, source: str | None) -> tuple[Planner, str]:
 
     It knows the run meant by `source`, or else that run itself, or the last one of the experiment.
     """
-    from dyno.compare import experiment as experiments
-    from dyno.compare.forecast.earlier_run import find_newest_run, learn_from
-    from dyno.compare.forecast.planner import Planner
-    from dyno.compare.resolve.draft import Prepared
-    from dyno.compare.resolve.experiment import outline_experiment
-    from dyno.compare.run_folder import list_runs
+    from dyno.runs import experiment as experiments
+    from dyno.runs.forecast.earlier_run import find_newest_run, learn_from
+    from dyno.runs.forecast.planner import Planner
+    from dyno.runs.resolve.draft import Prepared
+    from dyno.runs.resolve.experiment import outline_experiment
+    from dyno.runs.run_folder import list_runs
 
     if is_run(word):
         folder = find_run(word)
@@ -112,7 +112,7 @@ def tell_shares(earlier: EarlierRun) -> EarlierRun:
 
 def is_run(word: str) -> bool:
     """Does `word` mean a run? An experiment of that name, or a file, goes before."""
-    from dyno.compare.experiments import list_experiments, read_former_names
+    from dyno.runs.experiments import list_experiments, read_former_names
 
     if word in list_experiments() or word in read_former_names() or Path(word).is_file():
         return False

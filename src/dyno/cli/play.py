@@ -21,7 +21,7 @@ from dyno.cli.workload_words import SQL, add_replay_options, choose_scripts, rew
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.compare.play.watch import Event
+    from dyno.instruments.time.watch import Event
     from dyno.record import Latency, Trial
 
 PERCENTILES = ("50", "95", "99", "99.9")
@@ -52,11 +52,11 @@ def command(engine: str, **words: Any) -> None:
     \b
     dyno play null@200us --workload oltp_point_select --time 5s
     """
-    from dyno.compare.experiment import Measuring, compare_candidates
     from dyno.compare.pilot.prepare import prepare
-    from dyno.compare.play.run import play_once
-    from dyno.compare.resolve.experiment import draft_run
+    from dyno.instruments.time.run import play_once
     from dyno.judge.analysis.sentence import describe_pilot
+    from dyno.runs.experiment import Measuring, compare_candidates
+    from dyno.runs.resolve.experiment import draft_run
 
     (engine,) = rewrite_candidates(words, (engine,))
     (script,), chosen = choose_scripts(words | {"candidates": (engine,)})
@@ -77,7 +77,7 @@ def command(engine: str, **words: Any) -> None:
 
 def print_second(event: Event) -> None:
     """A line per second and phase, as it happens, and what the script prints."""
-    from dyno.compare.play.watch import PhaseStarted, Printed, Progressed
+    from dyno.instruments.time.watch import PhaseStarted, Printed, Progressed
 
     if isinstance(event, PhaseStarted):
         screen.print_line(f"phase {event.phase}")

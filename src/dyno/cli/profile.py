@@ -60,8 +60,8 @@ def command(target: str, **words: Any) -> None:
     dyno profile 4711 --stacks --format firefox
     dyno profile mysql://root@127.0.0.1:3306 --against runs/server-profiles/20261127-091500.json
     """
-    from dyno.compare.run_folder import read_json
     from dyno.record.server_profile import ServerProfile
+    from dyno.runs.run_folder import read_json
 
     base = read_json(ServerProfile, words["against"]) if words["against"] else None
     file = Path(target)
@@ -112,7 +112,7 @@ def _take(target: str, words: dict[str, Any], base: ServerProfile | None) -> Ser
 
 def _choose_file() -> Path:
     from dyno import private_files
-    from dyno.compare.run_folder import SERVER_PROFILES
+    from dyno.runs.run_folder import SERVER_PROFILES
 
     folder = find_runs_home() / SERVER_PROFILES
     private_files.make_folder(folder, exist_ok=True)
@@ -134,9 +134,9 @@ def _write(
     profile: ServerProfile, base: ServerProfile | None, output: Path, other: str | None
 ) -> None:
     from dyno.cli.terminal.profile import print_profile
-    from dyno.compare.run_folder import write_json
     from dyno.report.html.page import replace_file
     from dyno.report.server_profile import build_profile_page
+    from dyno.runs.run_folder import write_json
 
     write_json(output, profile)
     page = replace_file(output.with_suffix(".html"), build_profile_page(profile, base))

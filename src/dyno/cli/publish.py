@@ -13,8 +13,8 @@ from dyno.cli.terminal import screen
 from dyno.errors import InternalError, UsageError
 
 if TYPE_CHECKING:
-    from dyno.compare.run_summary import RunPlace
     from dyno.pages.site import WrittenSite
+    from dyno.runs.run_summary import RunPlace
 
 
 @click.command("publish")
@@ -40,10 +40,10 @@ def command(runs: tuple[str, ...], folder: Path, **words: Any) -> None:
     dyno publish last site
     dyno publish runs /srv/www/benchmarks --hide acme
     """
-    from dyno.compare.pack.archive import PackOptions
-    from dyno.compare.pack.hidden import list_own_names
     from dyno.pages.site import SiteOptions, list_named, write_site
     from dyno.report.words import format_count
+    from dyno.runs.pack.archive import PackOptions
+    from dyno.runs.pack.hidden import list_own_names
 
     if words["unscrubbed"] and words["hide"]:
         raise UsageError("--hide and --unscrubbed contradict each other", hint="leave one out")
@@ -72,7 +72,7 @@ def require_no_fault(site: WrittenSite) -> None:
 
 def find_places(word: str) -> list[RunPlace]:
     """The run that a word means, or all of a folder; profiles of servers stay out."""
-    from dyno.compare.run_summary import RunPlace, list_run_places
+    from dyno.runs.run_summary import RunPlace, list_run_places
 
     word = unpack(word)
     if Path(word).is_dir() and (found := list_run_places(Path(word))):

@@ -16,8 +16,8 @@ from dyno.cli.workload_words import LOG_OPTIONS, choose_log
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.compare.experiment.candidates import Spec
-    from dyno.compare.play.saved_answers import SavedAnswers
+    from dyno.instruments.time.saved_answers import SavedAnswers
+    from dyno.runs.experiment.candidates import Spec
     from dyno.workloads.replay.logs import Log
 
 #: Timed blocks, all judged at once: fewer show nothing of one class among many.
@@ -93,8 +93,8 @@ def command(**words: Any) -> int:
     dyno rehearse postgres@13 --save old.answers --log postgresql.log --data dump.sql
     dyno rehearse --old-answers old.answers postgres@18 --log postgresql.log --data dump.sql
     """
-    from dyno.compare import experiment as experiments
-    from dyno.compare.resolve.config_files import apply_config
+    from dyno.runs import experiment as experiments
+    from dyno.runs.resolve.config_files import apply_config
 
     _check_words(words)
     save, old_answers = words["save"], words["old_answers"]
@@ -137,7 +137,7 @@ def _read_old_answers(file: Path, chosen: tuple[str, dict[str, str]], new: str) 
     """The answers in a file; `UsageError` where these are of another log or
     other data, or NEW is that side.
     """
-    from dyno.compare.play.saved_answers import check_same, compute_checksums, read_answers
+    from dyno.instruments.time.saved_answers import check_same, compute_checksums, read_answers
     from dyno.workloads.replay.order import read_order
 
     saved, log = read_answers(file), read_order(Path(chosen[0]))
@@ -165,7 +165,7 @@ def _check_upgradable(old: Spec, new: Spec) -> None:
 
 def _check_words(words: dict[str, Any]) -> None:
     """`UsageError` where a log, its copy, or one of the two sides is missing, or is no build."""
-    from dyno.compare.experiment.candidates import parse_candidate
+    from dyno.runs.experiment.candidates import parse_candidate
 
     sides = words["candidates"]
     if words["save"] and words["old_answers"]:

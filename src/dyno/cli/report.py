@@ -15,8 +15,8 @@ from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.compare.run_folder import RunFolder
     from dyno.record import Verdict
+    from dyno.runs.run_folder import RunFolder
 
 PROFILES = ("firefox", "collapsed", "pprof")
 
@@ -48,7 +48,7 @@ def command(run: str, *, profile_format: str | None, **words: Any) -> int:
     dyno report last --format junit=results.xml --format github
     """
     asked = judged_run.read_asked(words)
-    from dyno.compare.run_folder import RunFolder
+    from dyno.runs.run_folder import RunFolder
 
     place = find_place(unpack(run))
     if profile_format and place.kind in ("count", "disk"):
@@ -77,9 +77,9 @@ def command(run: str, *, profile_format: str | None, **words: Any) -> int:
 def report_count(folder: Path, asked: RunOptions) -> int:
     from dyno.cli.count import write_result
     from dyno.cli.terminal.count import derive_count_page, print_count, print_count_places
-    from dyno.compare.run_folder import COUNT_RECORD, read_json
     from dyno.judge.counts import compare_counts
     from dyno.record.count import Count
+    from dyno.runs.run_folder import COUNT_RECORD, read_json
 
     if asked.formats:
         raise UsageError("a count has no --format", hint="--json FILE writes its rows")
@@ -95,8 +95,8 @@ def report_count(folder: Path, asked: RunOptions) -> int:
 
 def report_disks(folder: Path, asked: RunOptions) -> int:
     from dyno.cli.disk import choose_exit_code, refuse_formats, tell_disks
-    from dyno.compare.run_folder import DISK_RECORD, read_json
     from dyno.record.disk import DiskRun
+    from dyno.runs.run_folder import DISK_RECORD, read_json
 
     refuse_formats({"formats": asked.formats})
     run = read_json(DiskRun, folder / DISK_RECORD)

@@ -15,7 +15,7 @@ from dyno.cli.workload_words import gather_settings, prepare_experiment
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.compare.experiment import Experiment, Workload
+    from dyno.runs.experiment import Experiment, Workload
 
 
 @click.command("run", cls=HeadedCommand)
@@ -72,7 +72,7 @@ def command(experiment: str, *, gate: bool, **words: Any) -> int:
 
 def read_experiment_file(experiment: str, words: Mapping[str, Any]) -> Experiment:
     """The experiment of a file or of that name, as the command's words change it."""
-    from dyno.compare import experiment as experiments
+    from dyno.runs import experiment as experiments
 
     read = experiments.read_experiment(Path(experiment))
     measuring, blocks = read.measuring, words["blocks"]
@@ -99,7 +99,7 @@ def override_options(
     has values apart by commas, in the place of the file's. `UsageError` for several values where
     nothing is swept over them, or none.
     """
-    from dyno.compare.experiment.comparison import format_options
+    from dyno.runs.experiment.comparison import format_options
 
     names = [it.name for it in workloads]
     for option, text in format_options(settings).items():
@@ -121,7 +121,7 @@ def _list_takers(workloads: tuple[Workload, ...], option: str) -> tuple[Workload
     """Those whose script knows the option; all where none does, so that it is refused, and where
     one script is all there is.
     """
-    from dyno.compare.resolve.workloads import list_option_names
+    from dyno.runs.resolve.workloads import list_option_names
 
     if len({it.name for it in workloads}) < 2:
         return workloads

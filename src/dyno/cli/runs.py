@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.compare.run_folder import RunFolder
-    from dyno.compare.run_summary import RunPlace
+    from dyno.runs.run_folder import RunFolder
+    from dyno.runs.run_summary import RunPlace
 
 
 def find_runs_home() -> Path:
     """Where runs lie."""
-    from dyno.compare import run_folder
+    from dyno.runs import run_folder
 
     return run_folder.find_runs_home()
 
 
 def list_run_names() -> list[str]:
     """The runs at home, oldest first (a run's name begins with its time)."""
-    from dyno.compare.run_folder import list_runs
+    from dyno.runs.run_folder import list_runs
 
     return [run.path.name for run in list_runs(find_runs_home())]
 
@@ -32,7 +32,7 @@ SAID = {"count": "instructions counted", "disk": "disks measured", "capacity": "
 
 def list_other_runs() -> list[tuple[str, str]]:
     """Those that are no comparisons, and what they are."""
-    from dyno.compare.run_summary import RECORDS
+    from dyno.runs.run_summary import RECORDS
 
     return [
         (name, SAID[kind])
@@ -48,7 +48,7 @@ def _list_names_with(record: str) -> list[str]:
 
 def find_place(word: str) -> RunPlace:
     """The run of any kind that `word` means, as `find_run` has it; `last` is the newest of all."""
-    from dyno.compare.run_summary import RECORDS, RunPlace
+    from dyno.runs.run_summary import RECORDS, RunPlace
 
     for record, kind in RECORDS.items():
         if kind in SAID and (folder := find_folder_with(record, word)):
@@ -58,8 +58,8 @@ def find_place(word: str) -> RunPlace:
 
 def find_run(word: str) -> RunFolder:
     """The comparison that `word` means: a path, a name, a unique beginning of one, or `last`."""
-    from dyno.compare.run_folder import open_run
-    from dyno.compare.run_summary import RECORDS
+    from dyno.runs.run_folder import open_run
+    from dyno.runs.run_summary import RECORDS
 
     names = list_run_names()
     if word == "last" and not names:
@@ -85,7 +85,7 @@ def unpack(word: str) -> str:
     """The word of the run in a file of `dyno pack`, unpacked among the runs; any other as it is."""
     if not word.endswith(".zip") or not Path(word).is_file():
         return word
-    from dyno.compare.pack.archive import unpack_run
+    from dyno.runs.pack.archive import unpack_run
 
     return str(unpack_run(Path(word), find_runs_home()))
 
@@ -102,7 +102,7 @@ def shorten_name(folder: Path) -> str:
 
 def find_folder_with(record: str, word: str) -> Path | None:
     """The folder with such a record that `word` means; None where it means none, or another."""
-    from dyno.compare.run_folder import RECORDS
+    from dyno.runs.run_folder import RECORDS
 
     home, names = find_runs_home(), _list_names_with(record)
     others = {name for kind in RECORDS if kind != record for name in _list_names_with(kind)}

@@ -18,9 +18,9 @@ from dyno.cli.workload_words import prepare_experiment
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.compare.experiment import Experiment
-    from dyno.compare.run_folder import RunFolder
     from dyno.record import DealtShare, Split
+    from dyno.runs.experiment import Experiment
+    from dyno.runs.run_folder import RunFolder
 
 
 def parse_share(text: str) -> tuple[int, int]:
@@ -77,9 +77,9 @@ def command(share: tuple[int, int], experiments: tuple[str, ...], **words: Any) 
     dyno shard 2/4 suite.toml --dir shard-2
     dyno gather shard-*
     """
-    from dyno.compare.resolve.design import choose_interim_analyses
     from dyno.compare.shards.dealing import SharePlace, deal_shares
     from dyno.compare.shards.share_run import identify_host, read_boot, read_facts
+    from dyno.runs.resolve.design import choose_interim_analyses
 
     boot, label = read_boot(), words["host"]
     host = identify_host(read_facts(), boot, label)
@@ -116,13 +116,13 @@ def read_share_of(name: str, words: dict[str, Any]) -> Experiment:
 
 def play_share(experiment: Experiment, share: DealtShare, path: Path | None, verbose: bool) -> None:
     """Plays a share into the folder at `path`, or what is left of it."""
-    from dyno.compare.play.run import play_run, resume_run
     from dyno.compare.shards.share_run import (
         create_share,
         draft_share,
         find_begun,
         select_cells,
     )
+    from dyno.instruments.time.run import play_run, resume_run
 
     folder = find_begun(path, share) if path else None
     judged_run.sweep()

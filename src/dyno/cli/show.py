@@ -68,7 +68,7 @@ def command(what: str | None, name: str | None) -> None:
 
 
 def find_kind(word: str) -> str:
-    from dyno.compare.experiments import read_former_names
+    from dyno.runs.experiments import read_former_names
 
     for package in ("engines", "workloads", "controls", "probes", "audits", "experiments"):
         if word in list_names(package):
@@ -130,8 +130,8 @@ def extract_opening_comment(script: Path) -> str:
 
 
 def list_experiments() -> Rows:
-    from dyno.compare.experiment import read_experiment
-    from dyno.compare.experiments import list_experiments
+    from dyno.runs.experiment import read_experiment
+    from dyno.runs.experiments import list_experiments
 
     rows = []
     for name, file in list_experiments().items():
@@ -157,11 +157,11 @@ def show_run(word: str) -> None:
 
 
 def show_comparison(folder: Path) -> None:
-    from dyno.compare.run_folder import RunFolder
     from dyno.judge.analysis.judge import judge
     from dyno.report import Book
     from dyno.report.rehearsal import build_rehearsal
     from dyno.report.sections import cause, components, verdict
+    from dyno.runs.run_folder import RunFolder
 
     made = RunFolder(folder)
     run, trials = made.read_run(), made.read_trials()
@@ -184,9 +184,9 @@ def show_comparison(folder: Path) -> None:
 
 def show_disk_run(folder: Path) -> None:
     from dyno.cli.terminal.disks import print_disks
-    from dyno.compare.run_folder import DISK_RECORD, read_json
-    from dyno.disk.verdict import judge_disks
+    from dyno.instruments.disk.verdict import judge_disks
     from dyno.record.disk import DiskRun
+    from dyno.runs.run_folder import DISK_RECORD, read_json
 
     run = read_json(DiskRun, folder / DISK_RECORD)
     screen.print_line(run.command)
@@ -195,7 +195,7 @@ def show_disk_run(folder: Path) -> None:
 
 def show_capacity(folder: Path) -> None:
     from dyno.cli.terminal.capacity import print_answer
-    from dyno.compare.capacity.folder import CapacityFolder
+    from dyno.instruments.capacity.folder import CapacityFolder
     from dyno.judge.capacity import judge_capacity
 
     made = CapacityFolder(folder)
@@ -206,9 +206,9 @@ def show_capacity(folder: Path) -> None:
 
 def show_count(folder: Path) -> None:
     from dyno.cli.terminal.count import print_count, print_functions
-    from dyno.compare.run_folder import COUNT_RECORD, read_json
     from dyno.judge.counts import compare_counts
     from dyno.record.count import Count
+    from dyno.runs.run_folder import COUNT_RECORD, read_json
 
     count = read_json(Count, folder / COUNT_RECORD)
     screen.print_line(count.command)
@@ -272,8 +272,8 @@ def find_refusal(control: Control, value: str) -> str:
 
 def make_any_engine() -> ControlTarget:
     """An engine of no kind: what a control needs of one is there."""
-    from dyno.compare.run_folder import make_run_to_come
     from dyno.host.controls import ControlTarget, load_controls
+    from dyno.runs.run_folder import make_run_to_come
 
     home = make_run_to_come().find_homes()
     settings = {
@@ -368,7 +368,7 @@ def show_audit(name: str) -> None:
 
 def show_experiment(name: str) -> None:
     """An experiment's file, as it is; where factors are crossed, how many cells that makes."""
-    from dyno.compare.experiments import find_experiment, list_experiments
+    from dyno.runs.experiments import find_experiment, list_experiments
 
     file = find_experiment(name)
     if file is None:

@@ -20,9 +20,9 @@ from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.compare.experiment import Experiment, Workload
-    from dyno.compare.experiment.candidates import Spec
-    from dyno.compare.resolve.setup_files import ReadyFile
+    from dyno.runs.experiment import Experiment, Workload
+    from dyno.runs.experiment.candidates import Spec
+    from dyno.runs.resolve.setup_files import ReadyFile
 
 #: Commands' words that stand for an option of the workload.
 SHORT = {"time": "--time", "threads": "--threads"}
@@ -44,14 +44,14 @@ def gather_settings(words: Mapping[str, Any]) -> dict[str, str]:
 
 def prepare_setup(file: Path, candidates: Sequence[str]) -> ReadyFile:
     """The file for these candidates, and what is not loaded of it, told."""
-    from dyno.compare.experiment.candidates import parse_candidate
+    from dyno.runs.experiment.candidates import parse_candidate
 
     return _prepare(file, [parse_candidate(text) for text in candidates])
 
 
 def _prepare(file: Path, candidates: Sequence[Spec]) -> ReadyFile:
-    from dyno.compare.resolve.copies import check_setup
-    from dyno.compare.resolve.setup_files import make_ready
+    from dyno.runs.resolve.copies import check_setup
+    from dyno.runs.resolve.setup_files import make_ready
 
     found = make_ready(file.resolve(), candidates, print_progress)
     check_setup(found, candidates)
@@ -158,8 +158,8 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
             if words[name]:
                 raise UsageError(f"{word} needs --log", hint="name the log: --log FILE")
         return None
-    from dyno.compare.experiment.candidates import parse_candidate
-    from dyno.compare.resolve.copies import (
+    from dyno.runs.experiment.candidates import parse_candidate
+    from dyno.runs.resolve.copies import (
         Copy,
         check_copy,
         find_databases_beside,
@@ -212,7 +212,7 @@ def rewrite_candidates(words: Mapping[str, Any], candidates: Sequence[str]) -> t
     """The candidates as they are reached: where a log is only read, a server's URL says so."""
     if not words["log"]:
         return tuple(candidates)
-    from dyno.compare.resolve.copies import with_access
+    from dyno.runs.resolve.copies import with_access
 
     return with_access(words["in_place"], words["writes"], candidates)
 

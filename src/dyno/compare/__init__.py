@@ -1,1 +1,1 @@
-"""A comparison from its file to its last block, and what earlier ones tell."""
+"""One pipeline over any instrument: pilot, calibration, bisect, history, shards, fleet."""

@@ -33,14 +33,14 @@ import msgspec
 
 import dyno
 from dyno import driver, private_files, scratch, subprocesses, workloads
-from dyno.compare.experiment import read_experiment
-from dyno.compare.experiments import find_experiment
-from dyno.compare.pack.archive import unpack_run
-from dyno.compare.resolve.experiment import compute_own_sha256
-from dyno.compare.run_folder import FLEET_RECORD, make_run_folder, read_json, write_json
 from dyno.errors import HostError, UsageError
 from dyno.record import SCHEMA
 from dyno.record.schema import Record
+from dyno.runs.experiment import read_experiment
+from dyno.runs.experiments import find_experiment
+from dyno.runs.pack.archive import unpack_run
+from dyno.runs.resolve.experiment import compute_own_sha256
+from dyno.runs.run_folder import FLEET_RECORD, make_run_folder, read_json, write_json
 from dyno.tails import extract_last_lines
 
 #: The custom resource of a node that plays, one each.

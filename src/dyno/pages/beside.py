@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from itertools import combinations, zip_longest
 
 from dyno import numbers, workloads
-from dyno.compare.run_folder import RunFolder
 from dyno.errors import UsageError
 from dyno.host.controls import load_controls
 from dyno.pages.frame import BESIDE, SitePage, quote_key, read_template
@@ -25,6 +24,7 @@ from dyno.report.html.markup import render
 from dyno.report.names import name_measurements
 from dyno.report.render.forest import MARKS
 from dyno.report.words import choose_standing, format_verdict
+from dyno.runs.run_folder import RunFolder
 
 Facts = dict[str, str]
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dyno import numbers
-from dyno.compare.run_folder import RunFolder
 from dyno.errors import UsageError
 from dyno.judge.analysis.effect_words import describe_verdict, format_metric_name, is_slight_gain
 from dyno.pages.frame import RUNS, SitePage, read_template
@@ -20,6 +19,7 @@ from dyno.record import Comparison, Run, Verdict
 from dyno.report.html.markup import render
 from dyno.report.names import name_measurements
 from dyno.report.render.forest import MARKS
+from dyno.runs.run_folder import RunFolder
 
 #: Metrics beside the primaries that are a column, those that most rows have first.
 COLUMNS_MAX = 8

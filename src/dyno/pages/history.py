@@ -15,7 +15,6 @@ from msgspec import structs
 
 from dyno.compare.history.history import build_history
 from dyno.compare.history.store import read_folders
-from dyno.compare.run_folder import COUNT_RECORD, RunFolder
 from dyno.pages.frame import HISTORY, SitePage, quote_key, read_template
 from dyno.pages.library import ListedRun
 from dyno.pages.waiting import ReadProgress, start_aside, wait_for_promise
@@ -31,6 +30,7 @@ from dyno.report.history import (
 from dyno.report.html.markup import render
 from dyno.report.render.html import render_html
 from dyno.report.render.svg import draw_figure
+from dyno.runs.run_folder import COUNT_RECORD, RunFolder
 
 ALPHA = 0.01
 #: Zooms: the newest so many points, and so many to either side of a change.

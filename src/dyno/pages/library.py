@@ -13,14 +13,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from dyno.compare.run_folder import DISK_RECORD, RunFolder, read_json
-from dyno.compare.run_summary import RunPlace, has_run, list_run_places, summarize_run
-from dyno.disk.verdict import judge_disks
 from dyno.errors import UsageError, build_unknown_error, describe_damage
+from dyno.instruments.disk.verdict import judge_disks
 from dyno.pages.summaries import Known, keep, read_kept
 from dyno.pages.waiting import ReadProgress, start_aside, wait_for_promise
 from dyno.record import RunSummary
 from dyno.record.disk import DiskRun
+from dyno.runs.run_folder import DISK_RECORD, RunFolder, read_json
+from dyno.runs.run_summary import RunPlace, has_run, list_run_places, summarize_run
 
 #: How old a listing may be: a second, or so many times what reading one takes.
 FRESH_S, FRESH_TIMES = 1.0, 5.0

@@ -12,10 +12,9 @@ from pathlib import Path
 from markupsafe import Markup
 
 from dyno import numbers
-from dyno.compare.capacity.folder import CapacityFolder
-from dyno.compare.run_folder import DISK_RECORD, RunFolder, read_json
-from dyno.disk.verdict import judge_disks
 from dyno.errors import DynoError
+from dyno.instruments.capacity.folder import CapacityFolder
+from dyno.instruments.disk.verdict import judge_disks
 from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.judge import analyse_now
 from dyno.judge.analysis.run_view import RunView
@@ -27,6 +26,7 @@ from dyno.record.disk import DiskRun
 from dyno.report.html.markup import render
 from dyno.report.names import name_measurements
 from dyno.report.words import format_count
+from dyno.runs.run_folder import DISK_RECORD, RunFolder, read_json
 
 #: How often a page looks, with a script and without one.
 EVERY_S, REFRESH_S = 1.0, 5

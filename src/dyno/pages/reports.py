@@ -8,18 +8,9 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from dyno.compare.capacity.folder import CapacityFolder
-from dyno.compare.run_folder import (
-    CAPACITY_RECORD,
-    COUNT_RECORD,
-    DISK_RECORD,
-    LARGEST_BYTES,
-    RunFolder,
-    read_json,
-)
-from dyno.compare.run_summary import RunPlace, is_judged
-from dyno.disk.verdict import judge_disks
 from dyno.errors import UsageError
+from dyno.instruments.capacity.folder import CapacityFolder
+from dyno.instruments.disk.verdict import judge_disks
 from dyno.judge.analysis.judge import judge
 from dyno.judge.capacity import judge_capacity
 from dyno.judge.counts import compare_counts
@@ -33,6 +24,15 @@ from dyno.report.counts import render_count
 from dyno.report.disks import render_disks
 from dyno.report.html.page import build_run_page
 from dyno.report.server_profile import build_profile_page
+from dyno.runs.run_folder import (
+    CAPACITY_RECORD,
+    COUNT_RECORD,
+    DISK_RECORD,
+    LARGEST_BYTES,
+    RunFolder,
+    read_json,
+)
+from dyno.runs.run_summary import RunPlace, is_judged
 
 REPORT = "report.html"
 

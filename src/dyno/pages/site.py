@@ -1,6 +1,6 @@
 """Writes the pages of some runs as files that any web server, or none, can hand out.
 
-They are made of copies of the records without names and secrets (`compare/pack`), unless somebody
+They are made of copies of the records without names and secrets (`runs/pack`), unless somebody
 asks otherwise. A site appears whole or not at all: it is built beside its place, and put there in
 one step. What was there before must be a site of ours and nothing else (`MARKER` lists its files).
 """
@@ -19,16 +19,6 @@ from pathlib import Path
 from msgspec import structs
 
 from dyno import private_files, scratch
-from dyno.compare.pack.archive import (
-    PackOptions,
-    check_hidden,
-    make_hiding,
-    read_records,
-    write_scrubbed,
-)
-from dyno.compare.pack.hidden import Hiding
-from dyno.compare.run_folder import RunFolder
-from dyno.compare.run_summary import RunPlace
 from dyno.errors import OWN_FAULT, HostError, UsageError, describe_damage, find_fullest
 from dyno.judge.analysis.judge import judge
 from dyno.pages.beside import build_beside_page, build_choice_page, list_pairs
@@ -38,6 +28,16 @@ from dyno.pages.history import HistoryShelf, build_history_page, list_links
 from dyno.pages.library import Library, ListedRun
 from dyno.pages.reports import read_report
 from dyno.pages.run_list import ListQuery, build_list_page
+from dyno.runs.pack.archive import (
+    PackOptions,
+    check_hidden,
+    make_hiding,
+    read_records,
+    write_scrubbed,
+)
+from dyno.runs.pack.hidden import Hiding
+from dyno.runs.run_folder import RunFolder
+from dyno.runs.run_summary import RunPlace
 
 MARKER = ".dyno-site.json"
 #: Of so many runs every two stand side by side; of more, those that were named.

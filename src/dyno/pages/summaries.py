@@ -26,7 +26,7 @@ from dyno.record.decode import decode, encode
 #: Fewer runs are read as quickly.
 KEPT_LEAST = 100
 #: What decides how a summary comes out.
-SOURCES = ("record", "judge", "compare/run_summary.py")
+SOURCES = ("record", "judge", "runs/run_summary.py")
 
 #: By path: when the run last changed, and its summary.
 Known = dict[Path, tuple[int, RunSummary]]

@@ -22,10 +22,10 @@ from dyno.compare.calibration.session import (
     hold_folder,
     instrument_here,
 )
-from dyno.compare.experiment.candidates import parse_candidate
 from dyno.engines import null
 from dyno.errors import HostError, UsageError
 from dyno.record.host import select_facts
+from dyno.runs.experiment.candidates import parse_candidate
 
 #: Four blocks, none dropped: other tests may run beside this one.
 TINY = Shape(

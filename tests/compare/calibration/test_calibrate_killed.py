@@ -14,7 +14,7 @@ import pytest
 
 from dyno.compare import calibration
 from dyno.compare.calibration import CalibrationEntry
-from dyno.compare.resolve.experiment import describe_host
+from dyno.runs.resolve.experiment import describe_host
 
 pytestmark = pytest.mark.chaos
 

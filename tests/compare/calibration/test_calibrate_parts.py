@@ -18,10 +18,10 @@ from dyno.compare.calibration.comparison import compute_injected_percent, is_oth
 from dyno.compare.calibration.copies import make_two_copies
 from dyno.compare.calibration.dose_response import run_dose_series
 from dyno.compare.calibration.pilot import CalibrationPilot, Shape, summarize_pilot
-from dyno.compare.experiment import Experiment
-from dyno.compare.experiment.candidates import parse_candidate
 from dyno.judge.stats.scenarios import Scenario
 from dyno.record import Run, Trial
+from dyno.runs.experiment import Experiment
+from dyno.runs.experiment.candidates import parse_candidate
 
 PILOT = CalibrationPilot(5000.0, 4800.0, 8000.0, 1.0, "1.2.3", (1,))
 ALL = {"aa": 4, "delay": 3, "p99": 2, "noise": 1}

@@ -14,7 +14,7 @@ from nightly_runs import make_build, write_nightly_runs
 
 from dyno.cli import run_words
 from dyno.compare.history.counts import find_steps
-from dyno.compare.run_folder import write_json
+from dyno.runs.run_folder import write_json
 
 
 def write_counts(

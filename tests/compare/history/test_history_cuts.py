@@ -12,8 +12,8 @@ from msgspec import structs
 from nightly_runs import HistoryCommand, history_command, write_nightly_runs, write_run
 
 from dyno.cli import run_words
-from dyno.compare.run_folder import create_run
 from dyno.record import Interleaving, Slice
+from dyno.runs.run_folder import create_run
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from msgspec import structs
 
 from dyno.compare.history.gather import read_run
 from dyno.compare.history.points import RunSource
-from dyno.compare.run_folder import RunFolder, write_json
 from dyno.record import DealtBlocks, DealtShare, GatheredRun, Run, Trial
+from dyno.runs.run_folder import RunFolder, write_json
 
 SOURCE = RunSource("here", "x", "1")
 HOSTS = ("aa", "bb")

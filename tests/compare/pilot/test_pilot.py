@@ -11,7 +11,6 @@ from msgspec import structs
 from ways_to_be_fooled import assert_caught
 
 from dyno.cli.judged_run import build_repeat_command
-from dyno.compare.experiment import Experiment, Measuring, Workload, compare_candidates
 from dyno.compare.pilot.connections import (
     _try_loads,
     apply_connections,
@@ -22,9 +21,7 @@ from dyno.compare.pilot.connections import (
 )
 from dyno.compare.pilot.pinning import choose_pinning
 from dyno.compare.pilot.prepare import prepare
-from dyno.compare.play.brief_play import BRIEF, PilotContext, play_briefly
-from dyno.compare.resolve.draft import RunDraft
-from dyno.compare.resolve.experiment import draft_run
+from dyno.instruments.time.brief_play import BRIEF, PilotContext, play_briefly
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.analysis.sentence import describe_conditions, describe_pilot
 from dyno.judge.audits import load_audits
@@ -40,6 +37,9 @@ from dyno.record import (
     TriedLoad,
     Usage,
 )
+from dyno.runs.experiment import Experiment, Measuring, Workload, compare_candidates
+from dyno.runs.resolve.draft import RunDraft
+from dyno.runs.resolve.experiment import draft_run
 
 SECOND_NS = 1e9
 APART = PinningCondition((3,), (0, 1, 2))

@@ -13,7 +13,6 @@ from msgspec import structs
 
 from dyno.builds import Say
 from dyno.cli.terminal.announcement import _describe_order
-from dyno.compare.experiment import Measuring, Workload, compare_candidates
 from dyno.compare.pilot.slices import (
     SHORTER_S,
     SHORTEST_S,
@@ -23,13 +22,14 @@ from dyno.compare.pilot.slices import (
     choose_slices,
     settle_slices,
 )
-from dyno.compare.play.brief_play import PilotContext
-from dyno.compare.play.interleaving import plan_turns
-from dyno.compare.resolve.design import TURNS
-from dyno.compare.resolve.draft import RunDraft
-from dyno.compare.resolve.experiment import draft_run
+from dyno.instruments.time.brief_play import PilotContext
+from dyno.instruments.time.interleaving import plan_turns
 from dyno.judge.analysis.sentence import describe_pilot, describe_slices
 from dyno.record import Pilot, Run, Saturation, Slice, TriedLoad
+from dyno.runs.experiment import Measuring, Workload, compare_candidates
+from dyno.runs.resolve.design import TURNS
+from dyno.runs.resolve.draft import RunDraft
+from dyno.runs.resolve.experiment import draft_run
 
 pytestmark = pytest.mark.slow
 

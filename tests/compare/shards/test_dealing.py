@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from dyno.compare.experiment import Experiment, Measuring, Workload, compare_candidates
 from dyno.compare.shards.dealing import (
     SharePlace,
     choose_seed,
@@ -20,6 +19,7 @@ from dyno.compare.shards.dealing import (
 )
 from dyno.errors import UsageError
 from dyno.record import Split
+from dyno.runs.experiment import Experiment, Measuring, Workload, compare_candidates
 
 #: Cells with so many blocks each, and a number of shares.
 CASES = [

@@ -8,11 +8,11 @@ import pytest
 from fakes import make_run, make_trials
 from msgspec import structs
 
-from dyno.compare.run_folder import RunFolder
 from dyno.compare.shards.found_shares import FoundShare
 from dyno.compare.shards.hosts import describe_hosts, name_hosts
 from dyno.compare.shards.share_run import identify_host
 from dyno.record import DealtShare
+from dyno.runs.run_folder import RunFolder
 
 
 def make_found(

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from dyno.cli import judged_run, run_words
-from dyno.compare.experiment import Experiment
 from dyno.compat.pgbench.scripts import find_builtin_file
 from dyno.engines.postgres.libpq import convert_address
 from dyno.errors import UsageError
+from dyno.runs.experiment import Experiment
 
 
 def says(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:

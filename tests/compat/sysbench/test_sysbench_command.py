@@ -11,11 +11,11 @@ import pytest
 from repository import ROOT
 
 from dyno.cli import judged_run, run_words
-from dyno.compare.experiment import Experiment
 from dyno.compat.sysbench.play import find_driver
 from dyno.compat.sysbench.words import SysbenchError, list_options, read_words
 from dyno.errors import UsageError
 from dyno.passwords import mask_password
+from dyno.runs.experiment import Experiment
 
 Plays = Callable[..., tuple[int, str]]
 DRY = "--mysql-dry-run"

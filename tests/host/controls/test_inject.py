@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from dyno.compare.play.controls import ControlStack
 from dyno.errors import UsageError
 from dyno.host.controls import ControlResult, ControlTarget
 from dyno.host.controls.inject import CONTROL
 from dyno.host.probes import ProbeTarget
 from dyno.host.probes.inject import PROBE
+from dyno.instruments.time.controls import ControlStack
 
 #: Gives 100 answers each way: over a socket, and by unlocking a file.
 ANSWERS = """

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from fakes import make_record
 
-from dyno.compare.play.phases import (
+from dyno.host.probes import ProbeTarget, load_probes
+from dyno.host.processes import read_threads_ns
+from dyno.instruments.time.phases import (
     add_readings,
     sample_after_disconnect,
     sample_answered,
     sample_before,
 )
-from dyno.host.probes import ProbeTarget, load_probes
-from dyno.host.processes import read_threads_ns
 
 SERVER = Path(__file__).with_name("forking_server.py")
 

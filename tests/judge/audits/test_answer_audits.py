@@ -8,7 +8,7 @@ import pytest
 from audit_records import NEW, OLD, a_run, a_trial, engine, findings, only
 from msgspec import structs
 
-from dyno.compare.play.evidence import compute_rows_digest
+from dyno.instruments.time.evidence import compute_rows_digest
 from dyno.record import Evidence, Finding, Trial
 
 ASKED = "SELECT c FROM t"

@@ -15,8 +15,8 @@ from fakes import make_record, make_tally, make_trial
 from msgspec import structs
 from ways_to_be_fooled import assert_caught
 
-from dyno.compare.play.interleaving import plan_turns
-from dyno.compare.play.switch import iterate_turns
+from dyno.instruments.time.interleaving import plan_turns
+from dyno.instruments.time.switch import iterate_turns
 from dyno.judge.analysis.carry_over import carry_over
 from dyno.record import Candidate, Finding, Interleaving, Run, Slice, Trial
 

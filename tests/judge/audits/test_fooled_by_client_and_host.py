@@ -19,7 +19,6 @@ from judging import CROWDED, NOISY, logs, noisy
 from msgspec.structs import replace
 from ways_to_be_fooled import assert_caught, assert_dropped
 
-from dyno.compare.resolve.design import TURNS
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import load_audits
 from dyno.record import (
@@ -36,6 +35,7 @@ from dyno.record import (
     Usage,
     name_echo,
 )
+from dyno.runs.resolve.design import TURNS
 
 SERVERS = tuple(replace(side, embedded=False) for side in (OLD, NEW))
 CALM = logs(0.0, 0.005, 10)

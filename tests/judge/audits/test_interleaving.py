@@ -7,8 +7,8 @@ from fakes import make_tally
 from msgspec.structs import replace
 from ways_to_be_fooled import assert_caught
 
-from dyno.compare.resolve.design import TURNS
 from dyno.record import Finding, Run, Suspended, Switches, Trial
+from dyno.runs.resolve.design import TURNS
 
 
 def _run(address: str = "") -> Run:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from dyno.compare.experiment import Measuring, compare_candidates
-from dyno.compare.play.run import play_run
-from dyno.compare.resolve.experiment import draft_run
-from dyno.compare.run_folder import create_run
+from dyno.instruments.time.run import play_run
 from dyno.judge.analysis.judge import judge
 from dyno.record import Finding
+from dyno.runs.experiment import Measuring, compare_candidates
+from dyno.runs.resolve.experiment import draft_run
+from dyno.runs.run_folder import create_run
 
 NEIGHBOURS = {"steal_percent": 100.0, "foreign_percent": 100.0}
 

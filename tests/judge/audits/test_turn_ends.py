@@ -13,11 +13,11 @@ from hdr import encoded
 from msgspec.structs import replace
 from ways_to_be_fooled import assert_caught
 
-from dyno.compare.resolve.design import TURNS
 from dyno.judge.analysis.turn_ends import count_turn_ends
 from dyno.judge.stats.histogram import decode_histogram
 from dyno.judge.stats.turn_ends import Turn
 from dyno.record import Run, Stop, Suspended, Switches, Tally, Trial
+from dyno.runs.resolve.design import TURNS
 
 SLICE = TURNS.slice
 SLICE_MS, DRAIN_MS, EDGE_MS = (1e3 * s for s in (SLICE.length_s, SLICE.drain_s, SLICE.ramp_in_s))

@@ -10,7 +10,6 @@ from audit_records import NEW, OLD, a_run, a_trial, findings, only
 from fakes import make_load, make_readings, make_run
 from msgspec import structs
 
-from dyno.compare.resolve.design import TURNS
 from dyno.record import (
     Candidate,
     Conditions,
@@ -22,6 +21,7 @@ from dyno.record import (
     Reading,
     Trial,
 )
+from dyno.runs.resolve.design import TURNS
 
 SERVER = structs.replace(OLD, embedded=False)
 OTHER = structs.replace(NEW, embedded=False)

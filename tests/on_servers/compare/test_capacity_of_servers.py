@@ -14,17 +14,17 @@ from private_servers import serving
 
 from dyno import driver
 from dyno.cli import capacity, run_words
-from dyno.compare.capacity.folder import CapacityFolder, create_folder
-from dyno.compare.capacity.run import (
+from dyno.engines import Server
+from dyno.instruments.capacity.folder import CapacityFolder, create_folder
+from dyno.instruments.capacity.run import (
     make_plan,
     play_capacity,
     prepare_capacity,
     reopen_capacity,
 )
-from dyno.compare.resolve.experiment import draft_run
-from dyno.compare.run_folder import LOADED
-from dyno.engines import Server
 from dyno.record.capacity import CapacityBlock
+from dyno.runs.resolve.experiment import draft_run
+from dyno.runs.run_folder import LOADED
 
 pytestmark = [pytest.mark.timeout(300)]
 
@@ -35,8 +35,8 @@ LIMIT = ("--slo", "p50<4ms", "--step", "100ms", "--seed", "1")
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from dyno.compare.capacity.folder import CapacityFolder
-from dyno.compare.capacity.run import play_capacity, reopen_capacity
+from dyno.instruments.capacity.folder import CapacityFolder
+from dyno.instruments.capacity.run import play_capacity, reopen_capacity
 folder = CapacityFolder(Path(sys.argv[1]))
 prepared = reopen_capacity(folder, lambda _: None)
 play_capacity(prepared, folder, lambda _: os.kill(os.getpid(), signal.SIGKILL))

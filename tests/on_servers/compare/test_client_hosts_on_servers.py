@@ -15,14 +15,14 @@ from private_servers import choose_build, started
 from privileges import need_root
 
 from dyno import driver
-from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.pilot.prepare import prepare
-from dyno.compare.play.run import play_run
-from dyno.compare.resolve.experiment import draft_run
-from dyno.compare.run_folder import create_run
 from dyno.engines import Server, find_engine
+from dyno.instruments.time.run import play_run
 from dyno.judge.analysis.judge import judge
 from dyno.record import Run, Trial, Verdict
+from dyno.runs.experiment import Measuring, compare_candidates
+from dyno.runs.resolve.experiment import draft_run
+from dyno.runs.run_folder import create_run
 
 pytestmark = [pytest.mark.timeout(300)]
 

@@ -8,14 +8,14 @@ import pytest
 from fake_driver import ONE_BLOCK
 from msgspec import structs
 
-from dyno.compare.experiment import Measuring, compare_candidates
-from dyno.compare.play.run import play_run
-from dyno.compare.resolve.experiment import draft_run
-from dyno.compare.run_folder import create_run
+from dyno.instruments.time.run import play_run
 from dyno.judge.analysis.judge import judge
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import load_audits
 from dyno.record import Finding, Run, Trial, name_echo
+from dyno.runs.experiment import Measuring, compare_candidates
+from dyno.runs.resolve.experiment import draft_run
+from dyno.runs.run_folder import create_run
 
 pytestmark = [pytest.mark.timeout(300)]
 

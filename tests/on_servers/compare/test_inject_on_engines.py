@@ -8,9 +8,9 @@ import pytest
 
 from dyno.compare.calibration.cases import list_cases
 from dyno.compare.calibration.pilot import Shape, add_keys, measure_baseline, sum_reading
-from dyno.compare.play.run import play_once
-from dyno.compare.resolve.experiment import draft_run
+from dyno.instruments.time.run import play_once
 from dyno.judge.analysis.measures import count_operations
+from dyno.runs.resolve.experiment import draft_run
 
 pytestmark = [pytest.mark.timeout(300)]
 

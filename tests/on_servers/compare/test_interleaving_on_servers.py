@@ -17,13 +17,13 @@ from fake_driver import ONE_BLOCK
 from process_killers import Once
 from processes import parent_of, processes_in, program_name, state_of, users_of, wait_for
 
-from dyno.compare.experiment import Measuring, compare_candidates
-from dyno.compare.play.run import play_run
-from dyno.compare.resolve.draft import Prepared
-from dyno.compare.resolve.experiment import draft_run, reopen_run
-from dyno.compare.run_folder import RunFolder, create_run
+from dyno.instruments.time.run import play_run
 from dyno.judge.analysis.judge import judge
 from dyno.record import CLIENT_BASELINE, Trial
+from dyno.runs.experiment import Measuring, compare_candidates
+from dyno.runs.resolve.draft import Prepared
+from dyno.runs.resolve.experiment import draft_run, reopen_run
+from dyno.runs.run_folder import RunFolder, create_run
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 
@@ -66,8 +66,8 @@ ENDED = """
 import os, signal, sys
 from pathlib import Path
 from process_killers import Once
-from dyno.compare.play.run import resume_run
-from dyno.compare.run_folder import RunFolder
+from dyno.instruments.time.run import resume_run
+from dyno.runs.run_folder import RunFolder
 folder, moment, number = sys.argv[1:]
 signal.signal(signal.SIGINT, signal.default_int_handler)
 resume_run(RunFolder(Path(folder)), Once(moment, lambda: os.kill(os.getpid(), int(number))))

@@ -16,12 +16,12 @@ from conftest import outside
 from fake_driver import judge_by_blocks
 from process_killers import Killer, Pauser, Stopper
 
-from dyno.compare.experiment import Measuring, compare_candidates
-from dyno.compare.play.run import Rules, play_once, play_run
-from dyno.compare.play.watch import Watch
-from dyno.compare.resolve.experiment import draft_run
-from dyno.compare.run_folder import create_run, list_runs
+from dyno.instruments.time.run import Rules, play_once, play_run
+from dyno.instruments.time.watch import Watch
 from dyno.record import Failure, Trial
+from dyno.runs.experiment import Measuring, compare_candidates
+from dyno.runs.resolve.experiment import draft_run
+from dyno.runs.run_folder import create_run, list_runs
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 

@@ -8,11 +8,11 @@ import pytest
 from fake_driver import ONE_BLOCK
 
 from dyno.builds import cache
-from dyno.compare.experiment import Measuring, compare_candidates
-from dyno.compare.play.run import play_run
-from dyno.compare.resolve.experiment import draft_run
-from dyno.compare.run_folder import create_run
 from dyno.errors import HostError
+from dyno.instruments.time.run import play_run
+from dyno.runs.experiment import Measuring, compare_candidates
+from dyno.runs.resolve.experiment import draft_run
+from dyno.runs.run_folder import create_run
 
 pytestmark = [pytest.mark.timeout(300)]
 

@@ -8,10 +8,10 @@ import pytest
 from private_servers import serving
 
 from dyno import driver
-from dyno.compare.play.log_contents import LogReplies
 from dyno.driver.lockstep import read_log_answers
 from dyno.driver.plan import Session
 from dyno.engines import find_engine
+from dyno.instruments.time.log_contents import LogReplies
 from dyno.workloads.replay.layout import lay_out
 from dyno.workloads.replay.order import OrderedLog, read_order
 from dyno.workloads.replay.sessions import Bounds

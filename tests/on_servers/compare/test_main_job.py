@@ -12,10 +12,10 @@ import pytest
 from report.page_text import format_verdict
 
 from dyno.cli import run_words
-from dyno.compare.run_folder import RunFolder, list_runs
 from dyno.judge.analysis.judge import judge
 from dyno.numbers import format_quantity
 from dyno.report import Book
+from dyno.runs.run_folder import RunFolder, list_runs
 
 pytestmark = [pytest.mark.timeout(400)]
 

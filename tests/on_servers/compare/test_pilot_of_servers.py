@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.pilot.connections import CONNECTIONS, choose_fewest_connections
 from dyno.compare.pilot.pinning import choose_pinning
 from dyno.compare.pilot.prepare import prepare
-from dyno.compare.resolve.experiment import draft_run
 from dyno.record import IDLE_PERCENT, Run
+from dyno.runs.experiment import Measuring, compare_candidates
+from dyno.runs.resolve.experiment import draft_run
 
 pytestmark = [pytest.mark.timeout(300)]
 

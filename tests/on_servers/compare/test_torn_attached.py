@@ -12,12 +12,12 @@ import private_postgres
 import pytest
 
 from dyno import driver
-from dyno.compare.experiment import Measuring, compare_candidates
-from dyno.compare.play.run import resume_run
-from dyno.compare.resolve.experiment import draft_run
-from dyno.compare.run_folder import LOADED, RunFolder, create_run
 from dyno.engines import Attaches, Server, find_engine
 from dyno.errors import UsageError
+from dyno.instruments.time.run import resume_run
+from dyno.runs.experiment import Measuring, compare_candidates
+from dyno.runs.resolve.experiment import draft_run
+from dyno.runs.run_folder import LOADED, RunFolder, create_run
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 
@@ -28,9 +28,9 @@ KILLED = """
 import os, signal, sys, time
 from pathlib import Path
 sys.path[:0] = [sys.argv[3], str(Path(sys.argv[3]).parents[1])]
-from dyno.compare.play.run import resume_run
-from dyno.compare.run_folder import RunFolder
-from dyno.compare.play.watch import PhaseStarted
+from dyno.instruments.time.run import resume_run
+from dyno.runs.run_folder import RunFolder
+from dyno.instruments.time.watch import PhaseStarted
 from test_torn_attached import tables
 kept = RunFolder(Path(sys.argv[1]))
 def kill(event):

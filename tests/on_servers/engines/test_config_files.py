@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from dyno import driver
-from dyno.compare.experiment.candidates import parse_candidate
 from dyno.engines import ConfigOption, ReadsConfigs, find_engine
 from dyno.errors import UsageError
+from dyno.runs.experiment.candidates import parse_candidate
 
 MY_CNF = """\
 [client]

@@ -16,8 +16,8 @@ import pytest
 from private_postgres import private
 
 from dyno import driver
-from dyno.compare.run_folder import RunFolder, list_runs
 from dyno.engines import Server
+from dyno.runs.run_folder import RunFolder, list_runs
 
 pytestmark = [pytest.mark.timeout(300)]
 

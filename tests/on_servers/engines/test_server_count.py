@@ -16,18 +16,18 @@ from private_servers import SERVERS, login, serving
 
 from dyno import driver
 from dyno.builds import Build
-from dyno.compare.experiment import compare_candidates
-from dyno.compare.play.job import TrialJob
-from dyno.compare.play.phases import PhaseLoop
-from dyno.compare.play.run import play_once
-from dyno.compare.play.watch import Progressed
-from dyno.compare.resolve.experiment import draft_run
 from dyno.driver import DriverLaunch, DriverProcess
 from dyno.driver.plan import Plan, Script, Session
 from dyno.engines import Engine, Server, find_engine
+from dyno.instruments.time.job import TrialJob
+from dyno.instruments.time.phases import PhaseLoop
+from dyno.instruments.time.run import play_once
+from dyno.instruments.time.watch import Progressed
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import load_audits
 from dyno.record import PhaseRecord
+from dyno.runs.experiment import compare_candidates
+from dyno.runs.resolve.experiment import draft_run
 
 pytestmark = [pytest.mark.timeout(300)]
 

@@ -11,10 +11,10 @@ import pytest
 from private_servers import started
 
 from dyno import driver
-from dyno.compare.experiment.candidates import parse_candidate
 from dyno.driver.plan import Session
 from dyno.engines import find_engine
 from dyno.errors import TrialFailed, UsageError
+from dyno.runs.experiment.candidates import parse_candidate
 
 
 def test_stock_is_what_initdb_wrote_and_says_that_nothing_is_compiled() -> None:

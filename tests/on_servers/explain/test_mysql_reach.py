@@ -20,10 +20,10 @@ from private_servers import made_home, started
 from server_dumps import dump
 
 from dyno import driver
-from dyno.compare.experiment.candidates import parse_candidate
 from dyno.engines import PathRequest, Server
 from dyno.engines.mysql.in_place import look_in_place
 from dyno.errors import TrialFailed, UsageError
+from dyno.runs.experiment.candidates import parse_candidate
 from dyno.servers.explain.explain import ExplainOptions, PathPlayer
 from dyno.servers.explain.target import open_path
 from dyno.servers.kit.library import CARRIED

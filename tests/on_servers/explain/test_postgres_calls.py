@@ -15,12 +15,12 @@ from explaining import ask, url_of
 from private_servers import serving
 
 from dyno import driver
-from dyno.compare.experiment.candidates import parse_candidate
 from dyno.driver.events import AskMode, TimedAnswer
 from dyno.driver.plan import Session
 from dyno.engines import PathRequest, Server
 from dyno.engines.postgres.in_place import look_in_place
 from dyno.errors import TrialFailed, UsageError
+from dyno.runs.experiment.candidates import parse_candidate
 from dyno.servers.explain.target import open_path
 from dyno.servers.profile.postgres import reach_postgres
 from dyno.servers.profile.source import NotPlanned, StatementText

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from mysql_family import answers, asked, running
 
-from dyno.compare.experiment import Measuring, compare_candidates
-from dyno.compare.play.run import play_once
-from dyno.compare.resolve.experiment import draft_run
 from dyno.engines import Preloads
+from dyno.instruments.time.run import play_once
+from dyno.runs.experiment import Measuring, compare_candidates
+from dyno.runs.resolve.experiment import draft_run
 
 pytestmark = [pytest.mark.timeout(180)]
 

@@ -9,14 +9,14 @@ import pytest
 from fake_engine import register_engine
 
 from dyno.builds import Build, Say
-from dyno.compare.experiment import Measuring, compare_candidates
-from dyno.compare.play.run import play_run
-from dyno.compare.resolve.experiment import draft_run
-from dyno.compare.run_folder import create_run
 from dyno.engines import postgres, sqlite
 from dyno.engines.sqlite import builds
+from dyno.instruments.time.run import play_run
 from dyno.judge.analysis.judge import judge
 from dyno.record import Finding
+from dyno.runs.experiment import Measuring, compare_candidates
+from dyno.runs.resolve.experiment import draft_run
+from dyno.runs.run_folder import create_run
 
 pytestmark = [pytest.mark.timeout(300)]
 

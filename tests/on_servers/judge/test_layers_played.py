@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from dyno.cli import run_words
-from dyno.compare.run_folder import list_runs
 from dyno.record import Run
+from dyno.runs.run_folder import list_runs
 
 pytestmark = [pytest.mark.timeout(300)]
 

@@ -8,13 +8,13 @@ import pytest
 from ways_to_be_fooled import assert_caught
 
 from dyno.builds.compiler import Recipe, compile_library
-from dyno.compare.experiment import Measuring, compare_candidates
-from dyno.compare.play.run import play_run
-from dyno.compare.resolve.experiment import draft_run
-from dyno.compare.run_folder import create_run
 from dyno.host.controls import inject
+from dyno.instruments.time.run import play_run
 from dyno.judge.analysis.judge import judge
 from dyno.record import Finding
+from dyno.runs.experiment import Measuring, compare_candidates
+from dyno.runs.resolve.experiment import draft_run
+from dyno.runs.run_folder import create_run
 
 pytestmark = [pytest.mark.timeout(300)]
 

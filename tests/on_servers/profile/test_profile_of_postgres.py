@@ -19,10 +19,10 @@ from profiled_servers import forwarding, profile, url_of, working
 
 from dyno import driver
 from dyno.cli import run_words
-from dyno.compare.run_folder import read_json
 from dyno.engines import Server
 from dyno.errors import TrialFailed, UsageError
 from dyno.record.server_profile import ServerProfile
+from dyno.runs.run_folder import read_json
 from dyno.servers.profile.statement_log import read_statement_log
 from dyno.servers.profile.target import find_target
 

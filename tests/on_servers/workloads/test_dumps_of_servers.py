@@ -16,10 +16,10 @@ from private_servers import SHARED, serving
 
 from dyno import driver
 from dyno.cli import run_words
-from dyno.compare.experiment.candidates import parse_candidate
-from dyno.compare.resolve.setup_files import ReadyFile, make_ready
 from dyno.driver.plan import Plan, Script, Session
 from dyno.errors import UsageError
+from dyno.runs.experiment.candidates import parse_candidate
+from dyno.runs.resolve.setup_files import ReadyFile, make_ready
 
 pytestmark = [pytest.mark.timeout(300)]
 

@@ -17,9 +17,9 @@ from privileges import need_root
 from processes import wait_for
 
 from dyno.cli import run_words
-from dyno.compare.run_folder import read_json
 from dyno.errors import HostError, UsageError
 from dyno.record.server_profile import ServerProfile
+from dyno.runs.run_folder import read_json
 from dyno.servers.profile.processes import _list_embedded, find_listening, find_process
 
 POSTGRES = frozenset({"postgres"})

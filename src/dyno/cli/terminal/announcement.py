@@ -12,10 +12,10 @@ from dyno.errors import DynoError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dyno.compare.forecast.estimate import Forecast
-    from dyno.compare.resolve.draft import Prepared
-    from dyno.compare.run_folder import RunFolder
     from dyno.record import Observation, Run
+    from dyno.runs.forecast.estimate import Forecast
+    from dyno.runs.resolve.draft import Prepared
+    from dyno.runs.run_folder import RunFolder
 
 #: Client hosts that are named.
 HOSTS = 4
@@ -143,8 +143,8 @@ def format_cells_comment(file: Path) -> str:
     """A comment for the end of an experiment's file: its cells; empty without factors, and where
     the file cannot be read.
     """
-    from dyno.compare import experiment
-    from dyno.compare.experiment.factors import list_cells
+    from dyno.runs import experiment
+    from dyno.runs.experiment.factors import list_cells
 
     try:
         made = experiment.read_experiment(file)

@@ -12,14 +12,14 @@ from dyno.cli.terminal import screen
 from dyno.report.capacity import build_answer, describe_step, format_rate
 
 if TYPE_CHECKING:
-    from dyno.compare.capacity.player import StepTold, Told
+    from dyno.instruments.capacity.player import StepTold, Told
     from dyno.record.capacity import CapacityBlock, CapacityPlan, CapacityResult
 
 
 @contextmanager
 def watch_search(plan: CapacityPlan) -> Iterator[Callable[[Told], None]]:
     """Where stdout is a terminal, one line that changes with each step; else a line per block."""
-    from dyno.compare.capacity.player import BlockTold
+    from dyno.instruments.capacity.player import BlockTold
 
     if not sys.stdout.isatty():
 

@@ -19,10 +19,10 @@ from dyno.errors import DynoError
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from dyno.compare.forecast.estimate import Forecast
-    from dyno.compare.play import watch
-    from dyno.compare.play.watch import Event, Watch
+    from dyno.instruments.time import watch
+    from dyno.instruments.time.watch import Event, Watch
     from dyno.record import PhaseRecord, Run, Tally, Trial
+    from dyno.runs.forecast.estimate import Forecast
 
 
 #: Characters of the bar.
@@ -38,7 +38,7 @@ class LinePrinter:
         self.trials: list[Trial] = []
 
     def __call__(self, event: Event) -> None:
-        from dyno.compare.play.watch import (
+        from dyno.instruments.time.watch import (
             BlockDropped,
             BlockJudged,
             LengthLearnt,
@@ -143,7 +143,7 @@ class RunState:
 
     def take(self, event: watch.Event) -> str:
         """Notes `event`; answers the line that should stay on the screen, if any."""
-        from dyno.compare.play import watch
+        from dyno.instruments.time import watch
 
         match event:
             case watch.RunStarted():

@@ -11,14 +11,14 @@ from pathlib import Path
 from dyno.builds import Say
 from dyno.compare.bisect.points import BisectPoint
 from dyno.compare.bisect.search import BisectAnswer
-from dyno.compare.count.candidate import CountPlan
-from dyno.compare.count.run import count_run
-from dyno.compare.experiment import Experiment
-from dyno.compare.experiment.candidates import make_names_unique, parse_candidate
-from dyno.compare.resolve.experiment import draft_run
 from dyno.errors import TrialFailed, UsageError
+from dyno.instruments.instructions.candidate import CountPlan
+from dyno.instruments.instructions.run import count_run
 from dyno.judge.counts import judge_change
 from dyno.record import Comparison, Metric, Verdict
+from dyno.runs.experiment import Experiment
+from dyno.runs.experiment.candidates import make_names_unique, parse_candidate
+from dyno.runs.resolve.experiment import draft_run
 
 #: No step below this is looked for, and no margin is wider.
 MARGINS_PERCENT = (0.1, 25.0)

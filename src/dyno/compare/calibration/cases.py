@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dyno.compare.calibration.pilot import CalibrationPilot, add_keys, with_injected_delay
-from dyno.compare.experiment import candidates
 from dyno.engines import null
 from dyno.errors import UsageError
+from dyno.runs.experiment import candidates
 
 #: Comparisons of each kind, unless the user says how many; and of a quick calibration.
 GOALS = {"aa": 20, "paths": 10, "delay": 10, "p99": 5, "noise": 10, "delay-noise": 5}

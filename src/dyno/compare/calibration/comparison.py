@@ -36,18 +36,18 @@ from dyno.compare.calibration.pilot import (
     compute_operation_ns,
     sum_reading,
 )
-from dyno.compare.experiment import Experiment, candidates
 from dyno.compare.pilot.prepare import prepare
 from dyno.compare.pilot.slices import TriedEvents
-from dyno.compare.play.run import play_run
-from dyno.compare.resolve.experiment import draft_run
-from dyno.compare.run_folder import create_run
 from dyno.errors import TrialFailed
+from dyno.instruments.time.run import play_run
 from dyno.judge.analysis import judge
 from dyno.judge.analysis.blocks import sort_blocks
 from dyno.judge.analysis.measures import count_operations
 from dyno.record import PhaseRecord, Run, Trial, Verdict
 from dyno.record.host import select_facts
+from dyno.runs.experiment import Experiment, candidates
+from dyno.runs.resolve.experiment import draft_run
+from dyno.runs.run_folder import create_run
 
 #: How long the hog works and rests, in seconds: it meets about half of the blocks of small trials,
 #: so that some comparisons come to a verdict and some do not.

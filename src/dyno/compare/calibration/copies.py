@@ -15,7 +15,7 @@ from pathlib import Path
 
 from dyno import scratch
 from dyno.compare.calibration.pilot import CalibrationPilot
-from dyno.compare.experiment.candidates import parse_candidate
+from dyno.runs.experiment.candidates import parse_candidate
 
 #: The folders of the two copies.
 SHORT, LONG = "a", "a-copy-in-a-folder-with-a-rather-longer-name"

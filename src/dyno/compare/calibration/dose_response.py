@@ -32,11 +32,11 @@ from dyno.compare.calibration.pilot import (
     sum_reading,
     with_injected_delay,
 )
-from dyno.compare.experiment import Experiment
 from dyno.judge.analysis.blocks import sort_blocks
 from dyno.judge.analysis.measures import count_operations
 from dyno.judge.stats.log_ratio import Floats
 from dyno.record import PhaseRecord, Run, Trial
+from dyno.runs.experiment import Experiment
 
 #: The sizes, in multiples of `SIZE_PERCENT` of an operation; the first is none.
 MULTIPLES = (0, 1, 3, 10)

@@ -13,10 +13,10 @@ from dyno.compare.calibration.store import (
     CalibrationEntry,
     instrument,
 )
-from dyno.compare.resolve.draft import RunDraft
 from dyno.judge.stats.simulate import compute_clopper_pearson
 from dyno.record import Calibration, Score
 from dyno.record.host import RELEVANT, select_facts
+from dyno.runs.resolve.draft import RunDraft
 
 #: Hosts drift: kernels are patched in place, disks fill, neighbours move in.
 AGE_DAYS_MAX = 90

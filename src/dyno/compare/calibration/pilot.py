@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dyno.builds import Say
-from dyno.compare.experiment import Experiment, Measuring, Workload, compare_candidates
 from dyno.compare.pilot.prepare import prepare
-from dyno.compare.play.run import play_once
-from dyno.compare.resolve.draft import Prepared
-from dyno.compare.resolve.experiment import draft_run, outline_experiment
 from dyno.errors import TrialFailed
+from dyno.instruments.time.run import play_once
 from dyno.judge.analysis.measures import count_operations
 from dyno.record import Failure, PhaseRecord, Trial
+from dyno.runs.experiment import Experiment, Measuring, Workload, compare_candidates
+from dyno.runs.resolve.draft import Prepared
+from dyno.runs.resolve.experiment import draft_run, outline_experiment
 
 
 @dataclass(frozen=True)

@@ -41,10 +41,6 @@ from dyno.compare.calibration.pilot import (
     settle_shape,
 )
 from dyno.compare.calibration.store import DOSE_RESPONSE, instrument
-from dyno.compare.experiment import Experiment
-from dyno.compare.experiment.candidates import parse_candidate
-from dyno.compare.resolve.experiment import describe_host
-from dyno.compare.run_folder import list_runs
 from dyno.driver import find_driver
 from dyno.errors import HostError, UsageError, find_fullest
 from dyno.judge.stats import scenarios
@@ -52,6 +48,10 @@ from dyno.judge.stats.scenarios import ANALYSES, Scenario, compute_figures
 from dyno.locks import try_lock
 from dyno.record import Run, Trial
 from dyno.record.host import select_facts
+from dyno.runs.experiment import Experiment
+from dyno.runs.experiment.candidates import parse_candidate
+from dyno.runs.resolve.experiment import describe_host
+from dyno.runs.run_folder import list_runs
 
 
 @contextmanager

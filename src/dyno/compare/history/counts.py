@@ -17,7 +17,6 @@ from pathlib import Path
 from dyno import workloads
 from dyno.compare.history.conditions import HOST_OF_COUNTS, identify_build
 from dyno.compare.history.series import parse_version
-from dyno.compare.run_folder import COUNTS, read_json
 from dyno.errors import HostError, UsageError
 from dyno.judge.counts import ALPHA, CountChange, judge_change
 from dyno.record import (
@@ -29,6 +28,7 @@ from dyno.record import (
     Metric,
 )
 from dyno.record.count import CandidateCount, Count
+from dyno.runs.run_folder import COUNTS, read_json
 
 #: A series of fewer points has no step.
 POINTS_LEAST = 2

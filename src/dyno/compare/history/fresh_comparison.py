@@ -18,10 +18,10 @@ from dyno.compare.history.conditions import find_conditions, identify_build
 from dyno.compare.history.hosts import drop_host_facts
 from dyno.compare.history.points import Named, RunSource
 from dyno.compare.history.series import SeriesChange, flag_changes
-from dyno.compare.run_folder import RunFolder
 from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.run_view import RunView
 from dyno.record import Comparison, FreshComparison
+from dyno.runs.run_folder import RunFolder
 
 #: Opens the run at a place.
 OpenRun = Callable[[str], AbstractContextManager[RunFolder]]

@@ -23,7 +23,6 @@ from dyno.compare.history.points import (
     RunSource,
     SeriesConditions,
 )
-from dyno.compare.run_folder import RunFolder
 from dyno.errors import HostError, UsageError
 from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.margins import DeclaredPrimary
@@ -31,6 +30,7 @@ from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interval import compute_t_interval
 from dyno.judge.stats.log_ratio import Floats
 from dyno.record import Candidate, Metric, Run, Trial, WorkloadPlan
+from dyno.runs.run_folder import RunFolder
 
 #: One less the level of a point's interval.
 POINT_ALPHA = 0.05

@@ -18,14 +18,14 @@ from typing import Protocol
 
 from dyno import private_files
 from dyno.builds import cache
-from dyno.compare.run_folder import (
+from dyno.errors import UsageError
+from dyno.runs.run_folder import (
     CAPACITY_RECORD,
     COUNT_RECORD,
     COUNTS,
     DISK_RECORD,
     RunFolder,
 )
-from dyno.errors import UsageError
 
 #: The index of a home lies in it, hidden.
 INDEX_NAME = ".dyno-history.parquet"

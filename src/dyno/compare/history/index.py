@@ -35,7 +35,7 @@ from dyno.compare.history.points import (
 from dyno.record import Metric
 
 #: What makes what the index holds: records, their judging, conditions.
-SOURCES = ("record", "judge", "host/controls", "compare/run_folder.py", "compare/history")
+SOURCES = ("record", "judge", "host/controls", "runs/run_folder.py", "compare/history")
 #: The name of the sum in the metadata, and what stands for it while it is computed.
 SUM = b"dyno-history-sha256:"
 BLANK = b"0" * 64

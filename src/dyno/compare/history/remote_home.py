@@ -29,9 +29,9 @@ from dyno.compare.history.homes import (
     read_index_file,
     write_index_file,
 )
-from dyno.compare.run_folder import COUNT_RECORD, LARGEST_BYTES, RunFolder
 from dyno.errors import HostError, UsageError
 from dyno.passwords import mask_password
+from dyno.runs.run_folder import COUNT_RECORD, LARGEST_BYTES, RunFolder
 
 #: What file systems call the time or the sum of what they hold.
 TOKENS = (

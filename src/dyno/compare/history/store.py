@@ -23,8 +23,8 @@ from dyno.compare.history.homes import (
     read_stamp,
 )
 from dyno.compare.history.points import ReadRun, RunSource
-from dyno.compare.run_folder import RunFolder
 from dyno.errors import UsageError
+from dyno.runs.run_folder import RunFolder
 
 #: Fewer runs in a folder are read as quickly without an index.
 INDEX_LEAST = 100

@@ -19,19 +19,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dyno.compare.experiment import Workload
 from dyno.compare.pilot.slices import summarize_events
-from dyno.compare.play.brief_play import (
+from dyno.errors import DynoError, InternalError
+from dyno.host.probes import Measure, ProbeTarget
+from dyno.host.processes import list_process_family, read_text, read_threads_ns, read_unless_refused
+from dyno.instruments.time.brief_play import (
     BRIEF,
     PilotContext,
     explain_not_brief,
     play_briefly,
 )
-from dyno.compare.resolve.draft import RunDraft
-from dyno.compare.resolve.workloads import check_names, find_phases_under, resolve_workload
-from dyno.errors import DynoError, InternalError
-from dyno.host.probes import Measure, ProbeTarget
-from dyno.host.processes import list_process_family, read_text, read_threads_ns, read_unless_refused
 from dyno.judge.analysis.host_noise import compute_foreign_ns, compute_shares
 from dyno.record import (
     IDLE_PERCENT,
@@ -44,6 +41,9 @@ from dyno.record import (
     TriedLoad,
     WorkloadPlan,
 )
+from dyno.runs.experiment import Workload
+from dyno.runs.resolve.draft import RunDraft
+from dyno.runs.resolve.workloads import check_names, find_phases_under, resolve_workload
 
 #: Connections tried, until the server is saturated.
 CONNECTIONS = (1, 2, 4, 8, 16, 32, 64)

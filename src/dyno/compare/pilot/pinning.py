@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from dyno.compare.play.brief_play import PilotContext, make_pilot_job
-from dyno.compare.play.echo import UNIX, EchoEngine, make_echo_plan
-from dyno.compare.play.run import make_temporary_run
-from dyno.compare.play.trial import play_trial
-from dyno.compare.resolve.draft import RunDraft
+from dyno.instruments.time.brief_play import PilotContext, make_pilot_job
+from dyno.instruments.time.echo import UNIX, EchoEngine, make_echo_plan
+from dyno.instruments.time.run import make_temporary_run
+from dyno.instruments.time.trial import play_trial
 from dyno.record import Candidate, Phase, Pilot, WorkloadPlan
+from dyno.runs.resolve.draft import RunDraft
 
 #: Together where an empty answer takes so many times as long apart.
 APART_TIMES = 3.0

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dyno.builds import Say
-from dyno.compare.forecast.estimate import fit_budget
 from dyno.compare.pilot.connections import choose_connections, saturate
 from dyno.compare.pilot.pinning import settle_pinning
 from dyno.compare.pilot.slices import TriedEvents, choose_slices, settle_slices
-from dyno.compare.play.brief_play import PilotContext
-from dyno.compare.resolve.draft import Prepared, RunDraft
-from dyno.compare.resolve.preconditions import (
+from dyno.instruments.time.brief_play import PilotContext
+from dyno.runs.forecast.estimate import fit_budget
+from dyno.runs.resolve.draft import Prepared, RunDraft
+from dyno.runs.resolve.preconditions import (
     check_connections,
     check_disk_space,
     check_empty,

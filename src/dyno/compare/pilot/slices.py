@@ -23,18 +23,18 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from dyno.compare.experiment import Workload
-from dyno.compare.play.brief_play import (
+from dyno.errors import DynoError, InternalError
+from dyno.instruments.time.brief_play import (
     BRIEF,
     RUN,
     PilotContext,
     explain_not_brief,
     play_briefly,
 )
-from dyno.compare.resolve.draft import RunDraft
-from dyno.compare.resolve.workloads import find_brief_options, find_phases_under
-from dyno.errors import DynoError, InternalError
 from dyno.record import Candidate, Interleaving, PhaseRecord, Pilot, Slice, WorkloadPlan
+from dyno.runs.experiment import Workload
+from dyno.runs.resolve.draft import RunDraft
+from dyno.runs.resolve.workloads import find_brief_options, find_phases_under
 
 #: Slices that can be chosen. Shorter ones of a server that is frozen are noisier: the switch is
 #: signals to its every process, late by tenths of a millisecond.

@@ -16,10 +16,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dyno.compare.experiment import Experiment, Workload
 from dyno.errors import UsageError
 from dyno.record import DealtBlocks, DealtShare, Split
 from dyno.record.decode import encode
+from dyno.runs.experiment import Experiment, Workload
 from dyno.workloads import find_workload
 
 #: Blocks beyond those that a share is due, which stand in for dropped ones: the share of MAX that a

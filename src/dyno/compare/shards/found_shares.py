@@ -9,10 +9,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from dyno.builds import Say
-from dyno.compare.pack.archive import unpack_run
-from dyno.compare.run_folder import RunFolder
 from dyno.errors import UsageError
 from dyno.record import Candidate, DealtShare, Run, Trial, WorkloadPlan
+from dyno.runs.pack.archive import unpack_run
+from dyno.runs.run_folder import RunFolder
 
 #: Shares lie so many folders below a place at most: an artifact, its folder, the run.
 DEPTH_MAX = 3

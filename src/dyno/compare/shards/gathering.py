@@ -9,7 +9,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from dyno import private_files, scratch
-from dyno.compare.run_folder import RunFolder, write_json
 from dyno.compare.shards.found_shares import FoundShare
 from dyno.compare.shards.hosts import name_hosts
 from dyno.errors import HostError, UsageError, find_fullest
@@ -25,6 +24,7 @@ from dyno.record import (
     compute_host_score,
 )
 from dyno.record.profile import StackProfile
+from dyno.runs.run_folder import RunFolder, write_json
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,15 @@ from pathlib import Path
 from dyno import private_files
 from dyno.builds import Say
 from dyno.compare.calibration.error_rates import quote_error_rates
-from dyno.compare.experiment import Experiment
 from dyno.compare.pilot.prepare import prepare
-from dyno.compare.resolve.design import choose_interim_analyses
-from dyno.compare.resolve.draft import Prepared
-from dyno.compare.resolve.experiment import describe_host, draft_run
-from dyno.compare.run_folder import RunFolder, write_json
 from dyno.compare.shards.dealing import choose_seed, name_cell
 from dyno.errors import HostError, UsageError, find_fullest
 from dyno.record import DealtShare, Run
+from dyno.runs.experiment import Experiment
+from dyno.runs.resolve.design import choose_interim_analyses
+from dyno.runs.resolve.draft import Prepared
+from dyno.runs.resolve.experiment import describe_host, draft_run
+from dyno.runs.run_folder import RunFolder, write_json
 
 #: Of a digest that tells hosts apart.
 DIGITS = 16

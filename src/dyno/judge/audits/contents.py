@@ -3,8 +3,8 @@
 After the first block each candidate is asked every statement of the workload on a fresh copy of
 its data, and the answers are compared whole: columns, rows, order, NULL, refusals, warnings, rows
 changed, the rows that tables hold in the end, and what breaks a constraint
-(`compare/play/contents.py`). A log is played in its own order instead, before the first block
-(`compare/play/log_contents.py`).
+(`instruments/time/contents.py`). A log is played in its own order instead, before the first block
+(`instruments/time/log_contents.py`).
 
 - An answer that differs is *invalid* between candidates of one engine. Different engines have
   spellings and rules of their own: *doubtful*. So are the same rows in columns of other names or

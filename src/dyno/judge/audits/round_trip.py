@@ -6,7 +6,7 @@ slower, and the verdict sees `(1 − s)·x` where `s` is the way's share: at hal
 (doubtful); at nine tenths next to nothing (invalid).
 
 The way is the median round trip to `dyno-driver echo`, which was played in the server's place: same
-cores, same number of connections, answers of the same size (`compare/play/echo.py`). It is held
+cores, same number of connections, answers of the same size (`instruments/time/echo.py`). It is held
 against the median answer of a stream, times the round trips of an event. The median of the restarts
 counts. It is a lower bound: a server has more to do on the way than an echo. An echo that played
 beside a noisy neighbour bounds the way from above, so it can clear a server and not condemn it:

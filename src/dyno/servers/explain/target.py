@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 from urllib.parse import quote
 
-from dyno.compare.experiment.candidates import Spec, parse_candidate
 from dyno.driver.plan import Session
 from dyno.engines import (
     Ask,
@@ -20,6 +19,7 @@ from dyno.engines import (
 )
 from dyno.errors import UsageError
 from dyno.plugins import load_modules
+from dyno.runs.experiment.candidates import Spec, parse_candidate
 
 #: `engine:FILE` and `engine@build:FILE`.
 _IN_FILE = re.compile(r"(?P<engine>\w+)(?:@(?P<build>[^:?]*))?:(?P<file>(?!//).+)")

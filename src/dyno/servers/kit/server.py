@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dyno.access.url import is_here
-from dyno.compare.experiment.candidates import parse_candidate
 from dyno.driver.conversation import Conversation
 from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.engines.mysql import attached
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
+from dyno.runs.experiment.candidates import parse_candidate
 
 #: The kinds of server, as a URL begins.
 KINDS = ("mysql", "mariadb")

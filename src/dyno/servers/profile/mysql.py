@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from dyno.compare.experiment.candidates import Spec
 from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.engines.mysql import attached
@@ -22,6 +21,7 @@ from dyno.engines.mysql.session_words import find_quoting
 from dyno.errors import DynoError, TrialFailed, UsageError
 from dyno.record.server_profile import StatementSource
 from dyno.record.waits import SessionState
+from dyno.runs.experiment.candidates import Spec
 from dyno.servers.kit.server import ANYWHERE
 from dyno.servers.profile.source import (
     TIME_LIMIT_S,

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from dyno.compare.experiment.candidates import Spec
 from dyno.driver import Conversation
 from dyno.driver.plan import Session
 from dyno.engines import Ask
@@ -19,6 +18,7 @@ from dyno.engines.postgres.logs import DIALECT, QUOTING
 from dyno.engines.postgres.plans import ExplainsPostgresGeneric, plan_shape
 from dyno.errors import DynoError, TrialFailed, UsageError
 from dyno.record.server_profile import StatementSource
+from dyno.runs.experiment.candidates import Spec
 from dyno.servers.profile.source import (
     MARK,
     TIME_LIMIT_S,

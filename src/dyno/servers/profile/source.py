@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dyno.compare.experiment.candidates import Spec
 from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.errors import DynoError
 from dyno.record.server_profile import StatementSource
 from dyno.record.waits import SessionState
+from dyno.runs.experiment.candidates import Spec
 from dyno.workloads.replay.statements import Dialect
 
 #: Stands in each question of ours, and says in a server's list of statements whose it is.

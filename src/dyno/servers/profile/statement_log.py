@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import unquote
 
-from dyno.compare.experiment.candidates import Spec, parse_candidate
 from dyno.engines import Ask
 from dyno.errors import UsageError
+from dyno.runs.experiment.candidates import Spec, parse_candidate
 from dyno.servers.profile.source import StatementCount, StatementServer, StatementText
 from dyno.servers.profile.target import BY_DATABASE, KINDS
 from dyno.workloads.replay.logs import Log, LogEntry, UnplayedStatement

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from dyno.access.url import is_here
-from dyno.compare.experiment.candidates import Spec, parse_candidate
 from dyno.engines import Ask
 from dyno.errors import DynoError, UsageError
+from dyno.runs.experiment.candidates import Spec, parse_candidate
 from dyno.servers.profile.mysql import reach_mysql
 from dyno.servers.profile.postgres import reach_postgres
 from dyno.servers.profile.processes import ServerProcess, find_listening, find_process

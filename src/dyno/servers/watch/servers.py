@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 
-from dyno.compare.experiment.candidates import parse_candidate
 from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.engines.postgres import attached
 from dyno.errors import TrialFailed, UsageError
+from dyno.runs.experiment.candidates import parse_candidate
 from dyno.servers.kit import server as kit_server
 from dyno.servers.watch import mysql, postgres
 from dyno.servers.watch.source import Question, Row, WatchSource, build_question

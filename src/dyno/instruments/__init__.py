@@ -1,0 +1,1 @@
+"""A package per instrument: how a block is played, and what its trials measure."""

@@ -1,0 +1,155 @@
+"""The design of a run: when its data are looked at, its margin, its limits, its controls.
+
+And whether a block's trials are interleaved, which is wherever that is sound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from dyno.builds import Say
+from dyno.errors import UsageError
+from dyno.host.controls import HoldsHost
+from dyno.host.controls import load_controls as all_controls
+from dyno.judge.stats.interim_analyses import MAX, choose_analyses_up_to
+from dyno.record import Candidate, Design, Interleaving, Slice, WorkloadPlan
+from dyno.runs.experiment import Experiment, Measuring
+from dyno.runs.resolve.controls import ResolvedCandidate
+
+#: The function of a script for sysbench that begins and ends its events itself.
+OWN_LOOP = "thread_run"
+#: The one analysis of a quick run (METHOD.md, The words).
+QUICK_ANALYSES = (5,)
+MARGIN_PERCENT = 2.0
+#: Percent of all cores' time that others may take in a phase where restarts are played one after
+#: the other; and interleaved, where what processes take meets all alike (METHOD.md, Which blocks
+#: count), and what the hypervisor takes as far as it was seen.
+LIMITS = {"steal_percent": 2.0, "foreign_percent": 10.0}
+LIMITS_INTERLEAVED = {"steal_percent": 15.0, "foreign_percent": 30.0}
+
+#: Loads of a candidate under a workload, which are as many independent data: eight see nearly what
+#: blocks of their own would, three half of it (docs/evidence/code-choices.md).
+LOADS = 8
+#: A first load that took longer is kept, and those that follow it too.
+SLOW_LOAD_S = 5.0
+#: No engine takes long to load less: nobody need find out whether it is slow.
+SMALL_BYTES = 16 << 20
+
+#: Where no pilot tells how short slices may be (`pilot/slices.py`; docs/METHOD.md, Interleaving).
+TURNS = Interleaving(Slice(0.1, 0.005), epoch_s=1.0, frozen=True)
+
+
+def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> Design:
+    """The design that an experiment asks for, `controls` being the controls of the whole run.
+
+    Whether turns are taken is decided when the candidates are known (`choose_interleaving`).
+    """
+    measuring, own = experiment.measuring, experiment.measuring.margin_percent
+    return Design(
+        base=base,
+        analyses=choose_interim_analyses(measuring),
+        margin_percent=MARGIN_PERCENT if own is None else own,
+        alpha=measuring.alpha,
+        quick=measuring.quick,
+        limits=LIMITS | measuring.limits,
+        controls=controls,
+        loads=measuring.loads,
+        crossing=experiment.crossed.crossing if experiment.crossed.levels else None,
+        aa=measuring.aa,
+        gate="mean" if measuring.gate == "mean" else "each",
+        precision_percent=measuring.precision_percent,
+        accepted=measuring.accepted,
+        check="full" if measuring.check == "full" else "quick",
+        rehearses=measuring.rehearses,
+        untimed=measuring.untimed,
+        hides_literals=measuring.hides_literals,
+        saves_answers=measuring.saves_answers,
+        old_answers=measuring.old_answers,
+        options=measuring.options,
+        upgrades_folder=measuring.upgrades_folder,
+    )
+
+
+def choose_interim_analyses(measuring: Measuring) -> tuple[int, ...]:
+    """The numbers of valid blocks at which the data are looked at; the last is MAX."""
+    if measuring.quick:
+        if measuring.blocks is not None:
+            raise UsageError(
+                "--quick and --blocks cannot be combined",
+                hint=f"quick is {QUICK_ANALYSES[-1]} blocks",
+            )
+        return QUICK_ANALYSES
+    most = measuring.blocks or MAX
+    return (most,) if measuring.fixed else choose_analyses_up_to(most)
+
+
+def with_interleaving(design: Design, measuring: Measuring, turns: Interleaving | None) -> Design:
+    """`design` played by these turns, or without any, and the noise limits that hold then."""
+    limits = LIMITS if turns is None else LIMITS_INTERLEAVED
+    return replace(design, interleaving=turns, limits=limits | measuring.limits)
+
+
+def list_due_baselines(
+    workloads: Sequence[WorkloadPlan],
+) -> list[tuple[WorkloadPlan, dict[str, str]]]:
+    """Each workload under the options of the base, then under those of the other cells."""
+    due: list[tuple[WorkloadPlan, dict[str, str]]] = []
+    for workload in workloads:
+        due += [(workload, {}), *((workload, each.options) for each in workload.variants)]
+    return due
+
+
+def needs_baseline(candidates: Sequence[Candidate]) -> bool:
+    """Does a candidate live in the driver's process, so that the driver's own share is asked for?
+
+    `null` is that share itself.
+    """
+    return any(each.embedded and each.engine != "null" for each in candidates)
+
+
+#: How turns are insisted on.
+TURNS_ASKED = "--interleaved (sequential = false)"
+
+
+def choose_interleaving(
+    measuring: Measuring,
+    sides: Sequence[ResolvedCandidate],
+    workloads: Sequence[WorkloadPlan],
+    run_controls: dict[str, str],
+    say: Say,
+) -> Interleaving | None:
+    """The turns of a run; None, with the reason said, where its trials are played one by one;
+    `UsageError` with the reason where the user insists on turns.
+    """
+    if len(sides) < 2 or measuring.sequential:
+        return None
+    if not (why := explain_why_not(sides, workloads, run_controls)):
+        return replace(TURNS, epoch_s=0.0) if measuring.hold_connections else TURNS
+    if measuring.sequential is False:
+        hint = f"leave out {TURNS_ASKED}"
+        raise UsageError("restarts cannot be interleaved", cause=why, hint=hint)
+    say(f"restarts are played one after the other, not interleaved: {why}")
+    return None
+
+
+def explain_why_not(
+    sides: Sequence[ResolvedCandidate],
+    workloads: Sequence[WorkloadPlan],
+    run_controls: dict[str, str],
+) -> str:
+    """What stands in the way of interleaving; empty where nothing does."""
+    if sum(build.attached for _, _, build in sides) > 1:
+        return "several candidates are servers that run already, and may share tables"
+    for name, control in all_controls().items():
+        values = {side.controls.get(name, run_controls.get(name)) for side, _, _ in sides}
+        if isinstance(control, HoldsHost) and len(values) > 1:
+            return f"{name} belongs to the whole host, and the candidates differ in it"
+    for workload in workloads:
+        names = {workload.with_options(side.options).phase_names for side, _, _ in sides}
+        if any(stream.function == OWN_LOOP for p in workload.phases for stream in p.streams):
+            return f"{workload.name} has a thread_run of its own, which goes by the wall clock"
+        if len(names) > 1:
+            return f"the candidates play different phases of {workload.name}"
+    return ""
