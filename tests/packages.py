@@ -105,7 +105,7 @@ PACKAGES = {
     "runs/run_folder": _package("a run on disk", "record"),
     "runs/run_summary": _package(
         "the runs below a folder, of each kind, and what a list tells of each",
-        "record judge/counts judge/capacity runs/run_folder",
+        "record runs/run_folder",
     ),
     "runs/pack": _package(
         "a run as one file for others, without names and secrets", "record runs/run_folder"
@@ -119,26 +119,37 @@ PACKAGES = {
         "how long, how many blocks, what can be seen; earlier runs",
         "record workloads judge/stats judge/analysis runs/experiment runs/run_folder runs/resolve",
     ),
+    "report": _package(
+        "documents as data (`document.py`), each written once: `sections/` of a comparison, a file"
+        " for each other kind of page; `render/` draws them in HTML, on a terminal, in Markdown;"
+        " `html/` the frame of a page",
+        "record judge/stats judge/settings judge/analysis",
+    ),
     "instruments/time": _package(
         "a run to blocks, trials, sessions with an engine, phases",
         "answers record builds driver access workloads engines host/processes host/checks"
         " host/probes host/controls profile judge/analysis runs/experiment runs/run_folder"
-        " runs/resolve runs/forecast",
+        " runs/run_summary runs/resolve runs/forecast report",
     ),
     "instruments/instructions": _package(
         "instructions per operation: the same seeded operations under callgrind, and their record",
-        "record builds driver host/probes host/processes judge/analysis profile instruments/time"
-        " runs/experiment runs/resolve runs/run_folder",
+        "record builds driver host/probes host/processes judge/analysis judge/counts profile"
+        " instruments/time runs/experiment runs/resolve runs/run_folder runs/run_summary report",
     ),
     "instruments/capacity": _package(
         "the highest rate that holds a limit on latency: open loops at searched rates",
         "record builds driver engines host/probes host/processes judge/stats judge/capacity"
-        " runs/experiment runs/run_folder runs/resolve instruments/time",
+        " runs/experiment runs/run_folder runs/run_summary runs/resolve instruments/time report",
     ),
     "instruments/disk": _package(
         "what a disk does under a database: fio's jobs as data, played, judged and audited",
         "record builds host/processes host/checks host/controls judge/stats judge/analysis"
-        " runs/run_folder instruments/time",
+        " runs/run_folder runs/run_summary instruments/time report",
+    ),
+    "instruments/server": _package(
+        "profiles of servers in use, which `servers/profile` takes, as runs that are listed and"
+        " shown",
+        "record runs/run_folder runs/run_summary report",
     ),
     "compare/pilot": _package(
         "the one preparation of a run, and what its pilot chooses: where, how many, how short",
@@ -172,12 +183,6 @@ PACKAGES = {
         "record builds workloads host/controls judge/counts judge/stats judge/analysis"
         " runs/run_folder",
     ),
-    "report": _package(
-        "documents as data (`document.py`), each written once: `sections/` of a comparison, a file"
-        " for each other kind of page; `render/` draws them in HTML, on a terminal, in Markdown;"
-        " `html/` the frame of a page",
-        "record judge/stats judge/settings judge/analysis",
-    ),
     "compat/sysbench": _package(
         "sysbench as a program: its command line, its plays by our driver, its reports",
         "driver engines workloads",
@@ -207,9 +212,8 @@ PACKAGES = {
     "pages": _package(
         "pages over many runs: list, two side by side, history, heat map, what plays; as a site of"
         " files",
-        "record builds workloads host/controls judge/counts judge/capacity judge/analysis"
-        " runs/run_folder runs/run_summary runs/pack instruments/capacity instruments/disk"
-        " compare/history report",
+        "record builds workloads host/controls judge/counts judge/analysis runs/run_folder"
+        " runs/run_summary runs/pack instruments/time compare/history report",
     ),
     "webserver": _package(
         "serves these pages: read-only, by host name and token, on loopback", "pages"

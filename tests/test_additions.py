@@ -91,6 +91,41 @@ def build(book):
 
 SECTION = Section("Dummy", 999, build)
 '''
+INSTRUMENT = '''"""Instrument `dummy`: measures nothing."""
+
+from msgspec.structs import replace
+
+from dyno.runs.run_folder import Instrument, RunProgress
+
+
+class Dummy(Instrument):
+    name, noun, said, record = "dummy", "a dummy", "nothing measured", "dummy.json"
+
+    def summarize(self, plain, path):
+        return replace(plain, sentence="nothing is slower", complete=True)
+
+    def render_page(self, path):
+        return "the page of nothing"
+
+    def read_progress(self, path):
+        return RunProgress("nothing so far")
+
+
+INSTRUMENT = Dummy()
+'''
+RUNS_OF_DUMMY = """import os, pathlib, tempfile
+home = pathlib.Path(tempfile.mkdtemp())
+(home / "20260101T000000Z-x").mkdir()
+(home / "20260101T000000Z-x/dummy.json").write_text("{}")
+os.environ["DYNO_RUNS"] = str(home)
+from dyno.cli import run_words
+from dyno.pages.reports import read_report
+from dyno.runs.run_summary import list_run_places, summarize_run
+(place,) = list_run_places(home)
+print(summarize_run(place).sentence, read_report(place))
+run_words(["show", "runs"])
+run_words(["clean"])
+"""
 WORKLOAD = "-- Dummy: selects one.\nfunction event() con:query('SELECT 1') end\n"
 EXPERIMENT = """name = "dummy"
 candidates = ["null@1ms", "null@2ms"]
@@ -147,6 +182,7 @@ ADDITIONS = {
         "from dyno.report import load_sections; print(list(load_sections().values())[-1].title)",
         "Dummy",
     ),
+    "instruments/dummy.py": (INSTRUMENT, RUNS_OF_DUMMY, "nothing is slower the page of nothing"),
     "workloads/dummy.lua": (
         WORKLOAD,
         "from dyno.workloads import find_workload; print(find_workload('dummy').stem)",

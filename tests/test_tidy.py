@@ -16,6 +16,8 @@ import pytest
 from figures import comments, figures, measurements, unused
 from packages import FOLDERS, PACKAGES, SHARED
 
+from dyno.runs.run_folder import load_instruments
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "dyno"
 DRIVER = ROOT / "crates" / "driver" / "src"
@@ -352,10 +354,13 @@ def test_a_module_with_an_underscore_is_for_its_own_package() -> None:
             assert inside, f"{shown(path)} imports {name}: make it public, or move it"
 
 
-def test_only_the_command_line_and_pages_know_the_report() -> None:
+def test_only_the_command_line_pages_and_an_instruments_entry_know_the_report() -> None:
     for path in package_files():
         known, own = set(imports(path)), package_of(path)
-        assert own in READERS or "report" not in known, f"{shown(path)} knows the report"
+        is_entry = path.parent.parent.name == "instruments" and path.name == "__init__.py"
+        assert own in READERS or is_entry or "report" not in known, (
+            f"{shown(path)} knows the report"
+        )
         assert own == "cli" or "cli" not in known, f"{shown(path)} knows the cli"
 
 
@@ -513,3 +518,37 @@ def test_a_measurement_is_told_from_a_format_and_from_a_limit_that_is_listed() -
     assert not measurements("src/x.py", "# `200 ns`, the 95 % interval, version 8.0")
     assert not measurements("src/dyno/host/controls/thp.py", "pages of 2 MB")
     assert measurements("src/dyno/host/controls/thp.py", "which takes 3 MB") == ["3 MB"]
+
+
+#: What knows a kind of run outside its instrument, its record, its judge, its document and its
+#: command. A comparison may have counts of its own, which histories and bisections follow, too.
+KNOW_A_KIND = {
+    *("runs/run_folder.py", "compare/history/counts.py", "compare/bisect/oracles.py"),
+    *("cli/bisect.py", "cli/judged_run.py"),
+    *("cli/report.py", "cli/resume.py", "cli/show.py"),
+}
+AT_HOME = re.compile(
+    r"(record|judge|instruments|report)/|cli/(terminal/)?(count|capacity|disks?|profile)\.py"
+)
+OF_A_KIND = re.compile(
+    r"dyno\.(judge\.|report\.|instruments\.|record\.)"
+    r"(count\b|counts|capacity|disk\.(?!DeviceFacts)|disks|instructions)"
+)
+
+
+def compared_kinds(path: Path) -> Iterator[str]:
+    """What a file holds a `kind` against that is the name of an instrument."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Compare) and ast.unparse(node.left).endswith("kind"):
+            found = {it.value for it in ast.walk(node) if isinstance(it, ast.Constant)}
+            yield from map(str, found & {*load_instruments()})
+
+
+def test_a_kind_of_run_is_named_only_at_home() -> None:
+    found = {}
+    for path in package_files():
+        name = str(path.relative_to(PACKAGE))
+        named = {it for it in imported(path) if OF_A_KIND.match(it)} | {*compared_kinds(path)}
+        if named and not AT_HOME.match(name):
+            found[name] = named
+    assert found.keys() == KNOW_A_KIND, found

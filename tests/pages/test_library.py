@@ -28,7 +28,7 @@ from dyno.pages.waiting import (
 )
 from dyno.record import RunSummary
 from dyno.runs.run_folder import RunFolder
-from dyno.runs.run_summary import RunPlace
+from dyno.runs.run_summary import NOT_JUDGED, RunPlace
 
 MANY = 120
 
@@ -125,7 +125,7 @@ def test_a_list_is_searched_filtered_and_sorted(words: dict[str, str], keys: lis
     runs = [
         make_listed(1, overall="slower", sentence="b is slower", is_doubtful=True),
         make_listed(2, overall="faster", workloads=("w", "x"), engines=("e1", "e2")),
-        make_listed(3),
+        make_listed(3, sentence=NOT_JUDGED),
         make_listed(4, damage="run.json is damaged"),
     ]
     assert [run.key for run in choose_runs(runs, parse_query(words))] == keys

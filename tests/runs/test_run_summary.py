@@ -34,7 +34,7 @@ def test_runs_of_every_kind_are_told_in_a_line_each(home: Path) -> None:
         ("comparison", "slower", True),
         ("comparison", "", False),
         ("count", "heavier", True),
-        ("disk", "", True),
+        ("disk", "not slower", True),
         ("profile", "", True),
     ]
     assert not [it.damage for it in told if it.damage]

@@ -134,8 +134,8 @@ def resume_disks(folder: Path, words: Mapping[str, Any]) -> int:
     """Goes on with a run that was stopped; one that is over is told again."""
     from dyno.instruments.disk.fio import find_fio
     from dyno.instruments.disk.run import is_over, reopen_disk_run
-    from dyno.record.disk import DiskRun
-    from dyno.runs.run_folder import DISK_RECORD, read_json
+    from dyno.record.disk import DISK_RECORD, DiskRun
+    from dyno.runs.run_folder import read_json
 
     refuse_formats(words)
     judged_run.sweep()

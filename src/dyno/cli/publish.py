@@ -76,7 +76,7 @@ def find_places(word: str) -> list[RunPlace]:
 
     word = unpack(word)
     if Path(word).is_dir() and (found := list_run_places(Path(word))):
-        return [RunPlace(it.kind, it.path.resolve()) for it in found if it.kind != "profile"]
+        return [RunPlace(it.kind, it.path.resolve()) for it in found if not it.instrument.is_file]
     place = find_place(word)
     return [RunPlace(place.kind, place.path.resolve())]
 

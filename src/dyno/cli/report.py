@@ -95,8 +95,8 @@ def report_count(folder: Path, asked: RunOptions) -> int:
 
 def report_disks(folder: Path, asked: RunOptions) -> int:
     from dyno.cli.disk import choose_exit_code, refuse_formats, tell_disks
-    from dyno.record.disk import DiskRun
-    from dyno.runs.run_folder import DISK_RECORD, read_json
+    from dyno.record.disk import DISK_RECORD, DiskRun
+    from dyno.runs.run_folder import read_json
 
     refuse_formats({"formats": asked.formats})
     run = read_json(DiskRun, folder / DISK_RECORD)

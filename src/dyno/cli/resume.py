@@ -31,8 +31,10 @@ def command(run: str, **words: Any) -> int:
     interrupted block is played again. Refused if host, program or script changed. Exits as
     `compare` does; of a share (`dyno shard`) with 0 once that is complete.
     """
+    from dyno.instruments.capacity.folder import CAPACITY_RECORD
     from dyno.instruments.time.run import resume_run
-    from dyno.runs.run_folder import CAPACITY_RECORD, COUNTS, DISK_RECORD, FLEET_RECORD
+    from dyno.record.disk import DISK_RECORD
+    from dyno.runs.run_folder import COUNTS, FLEET_RECORD
 
     if measured := find_folder_with(DISK_RECORD, run):
         from dyno.cli.disk import resume_disks

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.runs.run_folder import RunFolder
+    from dyno.runs.run_folder import Instrument, RunFolder
     from dyno.runs.run_summary import RunPlace
 
 
@@ -26,20 +26,16 @@ def list_run_names() -> list[str]:
     return [run.path.name for run in list_runs(find_runs_home())]
 
 
-#: What a list says of a run that is no comparison, by kind.
-SAID = {"count": "instructions counted", "disk": "disks measured", "capacity": "capacity"}
-
-
 def list_other_runs() -> list[tuple[str, str]]:
     """Those that are no comparisons, and what they are."""
-    from dyno.runs.run_summary import RECORDS
+    return [(name, own.said) for own in list_others() for name in _list_names_with(own.record)]
 
-    return [
-        (name, SAID[kind])
-        for record, kind in RECORDS.items()
-        if kind in SAID
-        for name in _list_names_with(record)
-    ]
+
+def list_others() -> list[Instrument]:
+    """The instruments whose runs are folders and no comparisons."""
+    from dyno.runs.run_folder import load_instruments
+
+    return [it for it in load_instruments().values() if it.record and not it.has_trials]
 
 
 def _list_names_with(record: str) -> list[str]:
@@ -48,18 +44,19 @@ def _list_names_with(record: str) -> list[str]:
 
 def find_place(word: str) -> RunPlace:
     """The run of any kind that `word` means, as `find_run` has it; `last` is the newest of all."""
-    from dyno.runs.run_summary import RECORDS, RunPlace
+    from dyno.runs.run_folder import load_instruments
+    from dyno.runs.run_summary import RunPlace
 
-    for record, kind in RECORDS.items():
-        if kind in SAID and (folder := find_folder_with(record, word)):
-            return RunPlace(kind, folder)
-    return RunPlace("comparison", find_run(word).path)
+    for own in list_others():
+        if folder := find_folder_with(own.record, word):
+            return RunPlace(own.name, folder)
+    played = next(it for it in load_instruments().values() if it.has_trials)
+    return RunPlace(played.name, find_run(word).path)
 
 
 def find_run(word: str) -> RunFolder:
     """The comparison that `word` means: a path, a name, a unique beginning of one, or `last`."""
     from dyno.runs.run_folder import open_run
-    from dyno.runs.run_summary import RECORDS
 
     names = list_run_names()
     if word == "last" and not names:
@@ -73,11 +70,10 @@ def find_run(word: str) -> RunFolder:
             f"'{word}' names more than one run", cause=cause, hint="write more of the name"
         )
     only = found[0] if len(found) == 1 else word
-    for record, kind in RECORDS.items() if not found else ():
-        if kind in SAID and find_folder_with(record, word):
+    for own in list_others() if not found else ():
+        if find_folder_with(own.record, word):
             hint = "it wants a comparison; `dyno show` and `dyno report` tell any run"
-            what = "a run of disks" if kind == "disk" else f"a {kind}"
-            raise UsageError(f"{word} is {what}", hint=hint)
+            raise UsageError(f"{word} is {own.noun}", hint=hint)
     return open_run(Path(only), find_runs_home())
 
 
@@ -102,11 +98,11 @@ def shorten_name(folder: Path) -> str:
 
 def find_folder_with(record: str, word: str) -> Path | None:
     """The folder with such a record that `word` means; None where it means none, or another."""
-    from dyno.runs.run_folder import RECORDS
+    from dyno.runs.run_folder import list_records
 
     home, names = find_runs_home(), _list_names_with(record)
-    others = {name for kind in RECORDS if kind != record for name in _list_names_with(kind)}
-    others -= {*names}  # a fleet's run has two records
+    every = {name for each in list_records() for name in _list_names_with(each)}
+    others = every - {*names}  # a fleet's run has two records
     if word == "last":
         newest = max([*names, *others], default="")
         return home / newest if newest in names else None

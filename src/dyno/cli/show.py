@@ -185,8 +185,8 @@ def show_comparison(folder: Path) -> None:
 def show_disk_run(folder: Path) -> None:
     from dyno.cli.terminal.disks import print_disks
     from dyno.instruments.disk.verdict import judge_disks
-    from dyno.record.disk import DiskRun
-    from dyno.runs.run_folder import DISK_RECORD, read_json
+    from dyno.record.disk import DISK_RECORD, DiskRun
+    from dyno.runs.run_folder import read_json
 
     run = read_json(DiskRun, folder / DISK_RECORD)
     screen.print_line(run.command)

@@ -34,7 +34,7 @@ SAME_WORDS = "Another program has the same name in each: compare it with a copy 
 
 def can_stand_beside(run: ListedRun) -> bool:
     """Is it a comparison that can be read?"""
-    return run.summary.kind == "comparison" and not run.summary.damage
+    return run.place.instrument.has_trials and not run.summary.damage
 
 
 def list_pairs(runs: Sequence[ListedRun]) -> list[tuple[ListedRun, ListedRun]]:
@@ -92,7 +92,7 @@ class RunSide:
 
 
 def _read_side(listed: ListedRun) -> RunSide:
-    if listed.summary.kind != "comparison":
+    if not listed.place.instrument.has_trials:
         raise UsageError(
             f"{listed.key} is no comparison", hint="only comparisons stand side by side"
         )

@@ -44,7 +44,7 @@ class HeatTable:
 
 def build_heat_page(listed: ListedRun) -> SitePage:
     """The page; `UsageError` where the run cannot be read, or compares nothing."""
-    if listed.summary.kind != "comparison":
+    if not listed.place.instrument.has_trials:
         raise UsageError(f"{listed.key} is no comparison", hint="only these have a heat map")
     run = RunFolder(listed.place.path).read_run()
     verdict = read_verdict(listed.place.path)

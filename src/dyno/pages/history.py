@@ -65,7 +65,7 @@ class HistoryShelf:
 
     def read(self, runs: Sequence[ListedRun]) -> History:
         """That of the comparisons and counts among `runs`."""
-        own = [run for run in runs if run.summary.kind in ("comparison", "count")]
+        own = [run for run in runs if run.place.instrument.has_history]
         state = tuple((run.place.path, run.place.find_changed_ns()) for run in own)
         with self._lock:
             if self._made is None or self._made[0] != state:
@@ -77,12 +77,9 @@ def _build(runs: Sequence[ListedRun], progress: ReadProgress) -> History:
     def tell(read: int) -> None:
         progress.read = read
 
-    compared = [run.place.path for run in runs if run.summary.kind == "comparison"]
-    counts = [
-        run.place.path / COUNT_RECORD
-        for run in runs
-        if run.summary.kind == "count" and not run.summary.damage
-    ]
+    compared = [run.place.path for run in runs if run.place.instrument.has_trials]
+    others = [run for run in runs if not run.place.instrument.has_trials]
+    counts = [it.place.path / COUNT_RECORD for it in others if not it.summary.damage]
     progress.total = len(compared)
     return build_history(read_folders(map(RunFolder, compared), counts, tell), ALPHA)
 

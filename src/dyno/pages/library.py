@@ -13,13 +13,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from dyno.errors import UsageError, build_unknown_error, describe_damage
-from dyno.instruments.disk.verdict import judge_disks
+from dyno.errors import UsageError, build_unknown_error
 from dyno.pages.summaries import Known, keep, read_kept
 from dyno.pages.waiting import ReadProgress, start_aside, wait_for_promise
 from dyno.record import RunSummary
-from dyno.record.disk import DiskRun
-from dyno.runs.run_folder import DISK_RECORD, RunFolder, read_json
+from dyno.runs.run_folder import RunFolder
 from dyno.runs.run_summary import RunPlace, has_run, list_run_places, summarize_run
 
 #: How old a listing may be: a second, or so many times what reading one takes.
@@ -110,23 +108,12 @@ class Library:
         assert self._known is not None
         known = self._known.get(place.path)
         if known is None or known[0] != changed:
-            made = _add_disk_word(summarize_run(place))
+            made = summarize_run(place)
             self._known[place.path] = changed, made
             return made
         if not known[1].complete and not known[1].damage:
             return replace(known[1], is_playing=is_played(place))
         return known[1]
-
-
-def _add_disk_word(summary: RunSummary) -> RunSummary:
-    """What a run of disks says is judged above those who make summaries."""
-    if summary.kind != "disk" or summary.damage:
-        return summary
-    try:
-        verdict = judge_disks(read_json(DiskRun, Path(summary.path) / DISK_RECORD))
-    except Exception as error:  # whatever one record holds, the others are listed
-        return replace(summary, damage=describe_damage(error))
-    return replace(summary, overall=verdict.overall or "", sentence=verdict.sentence)
 
 
 def is_played(place: RunPlace) -> bool:

@@ -12,6 +12,7 @@ from dyno.record import RunSummary
 from dyno.report.html.markup import render
 from dyno.report.render.forest import MARKS
 from dyno.report.words import format_count
+from dyno.runs import run_summary
 
 PER_PAGE = 100
 #: Of a verdict's sentence so many characters stand in a row.
@@ -67,7 +68,7 @@ def name_word(summary: RunSummary) -> str:
         return PLAYING
     if summary.overall:
         return summary.overall
-    return NOT_JUDGED if summary.kind in ("comparison", "capacity") else "no verdict"
+    return NOT_JUDGED if summary.sentence == run_summary.NOT_JUDGED else "no verdict"
 
 
 def choose_runs(runs: Sequence[ListedRun], query: ListQuery) -> list[ListedRun]:
@@ -172,6 +173,6 @@ def _describe_row(run: ListedRun) -> dict[str, object]:
         "created": it.created_utc,
         "when": it.created_utc[:16].replace("T", " "),
         "group": it.group,
-        "pairs": it.kind == "comparison" and not it.damage,
+        "pairs": run.place.instrument.has_trials and not it.damage,
         "playing": it.is_playing,
     }

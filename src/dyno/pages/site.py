@@ -134,7 +134,7 @@ def _copy_runs(
             name = f"{plain}-{number}"
         names[place.name] = name
         write_scrubbed(own, home / name, hiding)
-        if place.kind == "comparison":
+        if place.instrument.has_trials:
             folder = RunFolder(home / name)
             with suppress(Exception):  # its page says what is wrong with it
                 run, trials = folder.read_run(), folder.read_trials()
@@ -143,10 +143,9 @@ def _copy_runs(
 
 
 def _read_records(place: RunPlace) -> dict[str, object]:
-    if place.kind == "profile":
-        raise UsageError(
-            f"{place.name} is a profile of a server", hint="its page can be sent as it is"
-        )
+    if place.instrument.is_file:
+        told = f"{place.name} is {place.instrument.noun}"
+        raise UsageError(told, hint="its page can be sent as it is")
     return read_records(place.path)
 
 
@@ -162,7 +161,7 @@ def _write_pages(
         address = site / f"runs/{run.key}.html"
         try:
             page = frame.add_bar(options.read(run.place), 1, run.key)
-            heat = build_heat_page(run) if run.summary.kind == "comparison" else None
+            heat = build_heat_page(run) if run.place.instrument.has_trials else None
         except Exception as error:  # whatever one record holds, the others are published
             told = describe_damage(error)
             run = replace(run, summary=structs.replace(run.summary, damage=told))

@@ -26,7 +26,7 @@ from dyno.record.decode import decode, encode
 #: Fewer runs are read as quickly.
 KEPT_LEAST = 100
 #: What decides how a summary comes out.
-SOURCES = ("record", "judge", "runs/run_summary.py")
+SOURCES = ("record", "judge", "instruments", "runs/run_summary.py")
 
 #: By path: when the run last changed, and its summary.
 Known = dict[Path, tuple[int, RunSummary]]
@@ -39,7 +39,7 @@ def compute_sources_sha256() -> str:
     whole = sha256()
     for name in SOURCES:
         place = package / name
-        for file in [place] if place.is_file() else sorted(place.glob("*.py")):
+        for file in [place] if place.is_file() else sorted(place.rglob("*.py")):
             whole.update(file.read_bytes())
     return whole.hexdigest()
 

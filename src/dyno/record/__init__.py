@@ -62,7 +62,7 @@ from dyno.record.run import (
     find_echo_stand,
     list_share_runs,
 )
-from dyno.record.run_summary import RUN_KINDS, RunKind, RunSummary
+from dyno.record.run_summary import RunSummary
 from dyno.record.schema import SCHEMA
 from dyno.record.share import DealtBlocks, DealtShare, Split
 from dyno.record.trial import (
@@ -117,7 +117,6 @@ __all__ = [
     "KINDS_OF_OURS",
     "LESS_GRAVE",
     "OF_VALUES",
-    "RUN_KINDS",
     "SCHEMA",
     "SWEPT",
     "AlarmSides",
@@ -180,7 +179,6 @@ __all__ = [
     "Reading",
     "Rehearsal",
     "Run",
-    "RunKind",
     "RunSummary",
     "Saturation",
     "Score",

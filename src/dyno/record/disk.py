@@ -13,6 +13,8 @@ from dyno.record.run import BLOCKS_MOST
 from dyno.record.schema import SCHEMA, Finite, Int64, Record, require
 from dyno.record.verdict import Soundness, VerdictName
 
+#: The record of a run of disks in its folder.
+DISK_RECORD = "disk.json"
 #: How data reach the disk: past the page cache, through it, or on the device without file system.
 DiskAccess = Literal["direct", "buffered"]
 #: What a write waits for: nothing, fsync(2), fdatasync(2), or O_DSYNC.

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
-
 from dyno.record.schema import Record
-
-#: What a folder holds: a comparison, or what `dyno count`, `capacity`, `disk` or `profile` left.
-RunKind = Literal["comparison", "count", "capacity", "disk", "profile"]
-RUN_KINDS: tuple[RunKind, ...] = get_args(RunKind)
 
 
 class RunSummary(Record):
-    """A run in a line: `name` is its folder's (of a profile its file's), `path` where it lies.
+    """A run in a line: `name` is its folder's (of a profile its file's), `path` where it lies,
+    `kind` the instrument that left it.
 
     `overall` is the word of its verdict in the words of its kind (`slower`, `heavier`, `less`),
     empty where nothing has judged it, `sentence` says it; `is_doubtful` where an audit doubts it.
@@ -24,7 +19,7 @@ class RunSummary(Record):
 
     name: str
     path: str
-    kind: RunKind
+    kind: str
     created_utc: str = ""
     question: str = ""
     candidates: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""A run on disk: its folder, its files by name, and the list of all runs.
+"""A run on disk: its folder, its files by name, the list of all runs, and what leaves one.
 
 A file is read and checked, and written whole or not at all, whatever kills us; only we may read it
 (`private_files`). A lock on the folder says that somebody plays the run.
@@ -11,26 +11,27 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from dyno import private_files, scratch
 from dyno.errors import HostError, UsageError, build_unknown_error, find_fullest
 from dyno.locks import is_marked, mark, try_lock
+from dyno.plugins import load_things
 from dyno.record import (
     CLIENT_BASELINE,
     SCHEMA,
     Run,
+    RunSummary,
     Trial,
     Verdict,
     decode,
     name_contents,
     name_echo,
 )
-from dyno.record.capacity import CapacityBlock, CapacityPlan
 from dyno.record.count import Count
 from dyno.record.decode import encode
 from dyno.record.profile import StackProfile
@@ -56,9 +57,9 @@ def read_json(kind: type[T], file: Path) -> T:
     try:
         data = decode.load_json(text.decode())
     except decode.NestedTooDeeply as error:
-        raise _build_damage_error(file, error) from None
+        raise build_damage_error(file, error) from None
     except ValueError as error:
-        raise _build_damage_error(
+        raise build_damage_error(
             file, f"it is not JSON, {str(error)[:1].lower()}{str(error)[1:]}"
         ) from error
     _check_schema(file, data)
@@ -67,7 +68,7 @@ def read_json(kind: type[T], file: Path) -> T:
     except decode.UnknownField as error:
         raise _build_newer_error(f"{file} was made by a newer dyno: {error}") from error
     except ValueError as error:
-        raise _build_damage_error(file, error) from error
+        raise build_damage_error(file, error) from error
 
 
 def _read_bytes(file: Path) -> bytes:
@@ -83,7 +84,8 @@ def _read_bytes(file: Path) -> bytes:
     return file.read_bytes()
 
 
-def _build_damage_error(file: Path, cause: object) -> UsageError:
+def build_damage_error(file: Path, cause: object) -> UsageError:
+    """The error for a file of a run that is not what it should be."""
     hint = "nothing can be told without it"
     if file.parent.name == "trials":
         hint = "move it away; `dyno resume` then plays another block for the one that it was in"
@@ -130,24 +132,93 @@ def write_json(file: Path, data: Any) -> Path:
 
 #: The folder of a run's counts of instructions, and the record in each of these.
 COUNTS, COUNT_RECORD = "counts", "count.json"
-#: What lies in such a folder from the beginning of a count on; its record is written at the end.
-COUNTED = "callgrind"
-#: The record of `dyno disk` in its folder.
-DISK_RECORD = "disk.json"
-#: The plan of a run of `dyno capacity`.
-CAPACITY_RECORD = "capacity.json"
-#: The folder of its blocks.
-CAPACITY_BLOCKS = "blocks"
 #: Where `dyno profile` keeps its profiles, a file each, beside the runs.
 SERVER_PROFILES = "server-profiles"
 #: The plan of a run over a cluster.
 FLEET_RECORD = "fleet.json"
-#: The record that each kind of run has, by which its folder is known.
-RECORDS = ("run.json", COUNT_RECORD, DISK_RECORD, CAPACITY_RECORD, FLEET_RECORD)
 #: The folder of profiles with callers.
 PROFILES = "profiles"
 #: The folder for what trials loaded into servers that go on running.
 LOADED = "loaded"
+
+
+class SoFar(NamedTuple):
+    """An interval so far, in percent: which is no verdict."""
+
+    title: str
+    candidate: str
+    percent: float
+    low_percent: float
+    high_percent: float
+    blocks: int
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """What is known of a run that plays: `played` are its trials or what it calls them, with that
+    word; `last_utc` when the last of them began.
+    """
+
+    sentence: str
+    blocks: int = 0
+    wanted: int = 0
+    played: tuple[int, str] = (0, "")
+    last_utc: str = ""
+    rows: Sequence[SoFar] = ()
+    size_title: str = "slowdown so far"
+
+
+class Instrument:
+    """What measures, and leaves runs of its own `name`: each a folder, known by its `record`, or
+    where `is_file` a file in `SERVER_PROFILES`. A package of `dyno.instruments` offers one as
+    `INSTRUMENT`; whatever takes a run of any kind asks it, and knows no kind itself.
+
+    `noun` is a run in a sentence, `said` what a list says of it. A summary changes with `changing`,
+    a report with `measured`, names in the folder. `begun` lies there from the beginning, where the
+    record is written at the end. `has_trials` where runs of it are comparisons block by block
+    (`run.json`), which pairs and heat maps are made of; `has_history` where `dyno history` reads
+    them.
+    """
+
+    name: str
+    noun: str
+    said: str
+    record = begun = ""
+    is_file = has_trials = has_history = False
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """Its record alone, unless it says otherwise."""
+        return (self.record,)
+
+    @property
+    def changing(self) -> tuple[str, ...]:
+        """The same, unless something derived is told, too."""
+        return self.measured
+
+    def summarize(self, plain: RunSummary, path: Path) -> RunSummary:
+        """What a list tells of a run, which has its name, place and kind already."""
+        raise NotImplementedError
+
+    def render_page(self, path: Path) -> str:
+        """Its page, made of the records alone; `UsageError` where nothing can be told yet."""
+        raise NotImplementedError
+
+    def read_progress(self, path: Path) -> RunProgress:
+        """What is known of one that plays just now."""
+        raise NotImplementedError
+
+
+def load_instruments() -> dict[str, Instrument]:
+    """All instruments, by the name of the runs that they leave."""
+    found = load_things("dyno.instruments", "INSTRUMENT").values()
+    return {each.name: each for each in found}
+
+
+def list_records() -> list[str]:
+    """The records by which a folder is known as a run's."""
+    own = [each.record for each in load_instruments().values() if each.record]
+    return [*own, FLEET_RECORD]
 
 
 @dataclass(frozen=True)
@@ -176,10 +247,10 @@ class RunFolder:
         for file, trial in zip(files, found, strict=True):
             if trial.workload not in workloads or trial.candidate not in candidates:
                 cause = f"'{trial.candidate}' on '{trial.workload}' is not in run.json"
-                raise _build_damage_error(file, cause)
+                raise build_damage_error(file, cause)
             if trial.block >= 0 and not 0 <= trial.order < len(names):
                 cause = f"Trial.order must be a place among {len(names)} candidates"
-                raise _build_damage_error(file, cause)
+                raise build_damage_error(file, cause)
         return found
 
     def write_trial(self, trial: Trial) -> None:
@@ -276,20 +347,6 @@ class RunFolder:
         return private_files.remove_folder(self.find_homes())
 
 
-def read_capacity_blocks(path: Path) -> list[CapacityBlock]:
-    """The blocks of a capacity run that are over, in order; `UsageError` for another plan's."""
-    plan = read_json(CapacityPlan, path / CAPACITY_RECORD)
-    found = []
-    for file in sorted((path / CAPACITY_BLOCKS).glob("[0-9]*.json")):
-        block = read_json(CapacityBlock, file)
-        try:
-            block.check_plan(plan)
-        except ValueError as error:
-            raise _build_damage_error(file, error) from None
-        found.append(block)
-    return found
-
-
 def find_runs_home() -> Path:
     """Where runs lie: `$DYNO_RUNS`, else `./runs`."""
     return Path(os.environ.get("DYNO_RUNS") or "runs")
@@ -336,18 +393,20 @@ def open_run(path: Path, runs: Path) -> RunFolder:
     for folder in (path, runs / path):
         if (folder / "run.json").is_file():
             return RunFolder(folder)
-        if is_torn_count(folder):
-            hint = "a count cannot go on; start it again"
-            raise UsageError(f"{folder.name} is a count that did not end", hint=hint)
+        if torn := find_torn(folder):
+            hint = f"{torn.noun} cannot go on; start it again"
+            raise UsageError(f"{folder.name} is {torn.noun} that did not end", hint=hint)
     if path.is_dir():
         raise UsageError(f"there is no run in {path}", hint="run.json is missing")
     raise build_unknown_error("run", str(path), [f.path.name for f in list_runs(runs)])
 
 
-def is_torn_count(folder: Path) -> bool:
-    """Is it of a count that has no record: one that is played, or was killed?"""
-    records = any((folder / name).exists() for name in RECORDS)
-    return (folder / COUNTED).is_dir() and not records
+def find_torn(folder: Path) -> Instrument | None:
+    """What a run that has no record would be of: one that is played, or was killed."""
+    if any((folder / name).exists() for name in list_records()):
+        return None
+    known = load_instruments().values()
+    return next((it for it in known if it.begun and (folder / it.begun).is_dir()), None)
 
 
 def list_runs(runs: Path) -> list[RunFolder]:
@@ -357,5 +416,5 @@ def list_runs(runs: Path) -> list[RunFolder]:
 
 def list_every_run(runs: Path) -> list[RunFolder]:
     """The same with counts, runs of disks, and capacities."""
-    found = {file.parent for record in RECORDS for file in runs.glob(f"*/{record}")}
+    found = {file.parent for record in list_records() for file in runs.glob(f"*/{record}")}
     return [RunFolder(path) for path in sorted(found)]

@@ -19,18 +19,10 @@ from typing import Protocol
 from dyno import private_files
 from dyno.builds import cache
 from dyno.errors import UsageError
-from dyno.runs.run_folder import (
-    CAPACITY_RECORD,
-    COUNT_RECORD,
-    COUNTS,
-    DISK_RECORD,
-    RunFolder,
-)
+from dyno.runs.run_folder import COUNT_RECORD, COUNTS, RunFolder, list_records
 
 #: The index of a home lies in it, hidden.
 INDEX_NAME = ".dyno-history.parquet"
-#: Records of runs that have no history.
-OTHER_RECORDS = (DISK_RECORD, CAPACITY_RECORD)
 #: A larger file is no index.
 INDEX_BYTES_MAX = 1 << 30
 
@@ -108,7 +100,7 @@ class LocalHome:
         return FoundRecords(sorted(runs, key=lambda each: each.path), sorted(counts), others)
 
     def _has_others(self) -> bool:
-        return any(next(self.folder.rglob(name), None) for name in OTHER_RECORDS)
+        return any(next(self.folder.rglob(name), None) for name in list_records())
 
     def open_run(self, path: str) -> AbstractContextManager[RunFolder]:
         """The run's own folder."""

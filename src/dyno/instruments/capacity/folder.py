@@ -7,14 +7,10 @@ from pathlib import Path
 
 from dyno import private_files
 from dyno.record.capacity import CapacityBlock, CapacityPlan
-from dyno.runs.run_folder import (
-    CAPACITY_BLOCKS,
-    CAPACITY_RECORD,
-    make_run_folder,
-    read_capacity_blocks,
-    read_json,
-    write_json,
-)
+from dyno.runs.run_folder import build_damage_error, make_run_folder, read_json, write_json
+
+#: Its plan, and the folder of its blocks.
+CAPACITY_RECORD, CAPACITY_BLOCKS = "capacity.json", "blocks"
 
 
 @dataclass(frozen=True)
@@ -28,8 +24,16 @@ class CapacityFolder:
         return read_json(CapacityPlan, self.path / CAPACITY_RECORD)
 
     def read_blocks(self) -> list[CapacityBlock]:
-        """The blocks that are over, in order."""
-        return read_capacity_blocks(self.path)
+        """The blocks that are over, in order; `UsageError` for another plan's."""
+        plan, found = self.read_plan(), []
+        for file in sorted((self.path / CAPACITY_BLOCKS).glob("[0-9]*.json")):
+            block = read_json(CapacityBlock, file)
+            try:
+                block.check_plan(plan)
+            except ValueError as error:
+                raise build_damage_error(file, error) from None
+            found.append(block)
+        return found
 
     def write_block(self, block: CapacityBlock) -> None:
         """Writes a block once, whole or not at all."""

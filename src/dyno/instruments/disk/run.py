@@ -30,9 +30,8 @@ from dyno.instruments.disk.play import (
 )
 from dyno.instruments.disk.side import find_loop_refusal, make_side
 from dyno.instruments.disk.verdict import ANALYSES, is_decided
-from dyno.record.disk import DiskJob, DiskRun, DiskSide, RunCommits
+from dyno.record.disk import DISK_RECORD, DiskJob, DiskRun, DiskSide, RunCommits
 from dyno.runs.run_folder import (
-    DISK_RECORD,
     RunFolder,
     make_run_folder,
     read_json,

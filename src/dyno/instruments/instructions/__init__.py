@@ -1,1 +1,65 @@
 """Instructions per operation: the same seeded operations under callgrind, counted and compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from dyno.errors import UsageError
+from dyno.record import RunSummary
+from dyno.record.count import Count
+from dyno.runs.run_folder import COUNT_RECORD, Instrument, RunFolder, RunProgress, read_json
+from dyno.runs.run_summary import add_host
+
+#: What lies in its folder from the beginning on; the record is written at the end.
+COUNTED = "callgrind"
+
+
+class Instructions(Instrument):
+    """Runs of `dyno count`."""
+
+    name, noun, said, record = "count", "a count", "instructions counted", COUNT_RECORD
+    begun, has_history = COUNTED, True
+
+    def summarize(self, plain: RunSummary, path: Path) -> RunSummary:
+        """The change of each candidate, and the worst word."""
+        from dyno.judge.counts import compare_counts, judge_overall
+
+        if not (path / COUNT_RECORD).exists() and RunFolder(path).is_played():
+            return replace(plain, sentence="its record is written at its end", is_playing=True)
+        count = read_json(Count, path / COUNT_RECORD)
+        rows = compare_counts(count)
+        told = "; ".join(
+            f"{row.candidate} takes {row.change_percent:+.2f} % instructions: {row.word}"
+            for row in rows
+        )
+        made = replace(
+            plain,
+            created_utc=count.created_utc,
+            candidates=tuple(side.name for side in count.candidates),
+            workloads=(count.workload,),
+            engines=tuple(dict.fromkeys(side.engine for side in count.candidates)),
+            overall=judge_overall(rows) if rows else "",
+            sentence=told,
+            complete=True,
+        )
+        return add_host(made, count.host)
+
+    def render_page(self, path: Path) -> str:
+        """The verdict, what changed, how it was counted."""
+        from dyno.judge.counts import compare_counts
+        from dyno.report.counts import render_count
+
+        if not (path / COUNT_RECORD).exists():
+            raise UsageError(f"{path.name} is still counted", hint="wait for its end")
+        count = read_json(Count, path / COUNT_RECORD)
+        return render_count(count, compare_counts(count))
+
+    def read_progress(self, path: Path) -> RunProgress:
+        """A count is written down at its end, so nothing is known of it before."""
+        del path
+        return RunProgress("instructions are counted; the record is written at the end")
+
+
+INSTRUMENT = Instructions()

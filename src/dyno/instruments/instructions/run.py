@@ -14,6 +14,7 @@ import dyno
 from dyno import private_files
 from dyno.builds import Say
 from dyno.errors import UsageError, build_unknown_error
+from dyno.instruments.instructions import COUNTED
 from dyno.instruments.instructions.candidate import CountContext, CountPlan, count_candidate
 from dyno.profile.valgrind import Valgrind, find_valgrind
 from dyno.record import Phase, WorkloadPlan
@@ -23,7 +24,6 @@ from dyno.runs.resolve.draft import RunDraft
 from dyno.runs.resolve.experiment import draft_run
 from dyno.runs.run_folder import (
     COUNT_RECORD,
-    COUNTED,
     COUNTS,
     RunFolder,
     make_run_folder,

@@ -20,7 +20,7 @@ from dyno import private_files, scratch
 from dyno.access.account import find_server_account
 from dyno.builds import cache
 from dyno.errors import DynoError
-from dyno.runs.run_folder import RunFolder, is_torn_count, list_runs
+from dyno.runs.run_folder import RunFolder, find_torn, list_runs
 
 #: What is younger may be in the making.
 YOUNG_S = 60.0
@@ -66,8 +66,8 @@ def _find_dead(runs: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
         home = run.path / "home"
         if home.is_dir() and _is_old(home) and not run.is_played():
             yield home, partial(_clear_home, run)
-    for path in runs.glob("[0-9]*Z-count-*"):
-        if is_torn_count(path) and path.lstat().st_uid in owners and _is_old(path):
+    for path in runs.glob("[0-9]*Z-*"):
+        if find_torn(path) and path.lstat().st_uid in owners and _is_old(path):
             yield path, partial(scratch.clear, path)
     for path in cache.list_unfinished():
         if _is_old(path):

@@ -21,7 +21,7 @@ from dyno import private_files, scratch
 from dyno.errors import HostError, InternalError, UsageError, find_fullest
 from dyno.record.decode import load_json
 from dyno.runs.pack.hidden import Hiding, Known
-from dyno.runs.run_folder import FLEET_RECORD, LARGEST_BYTES, RECORDS
+from dyno.runs.run_folder import FLEET_RECORD, LARGEST_BYTES, list_records
 
 SUFFIX = ".dyno.zip"
 #: Files of a run that are derived: left out, and made anew from what is packed.
@@ -91,9 +91,10 @@ def list_keys(value: Any) -> Iterator[str]:
 
 
 def read_records(folder: Path) -> dict[str, Any]:
-    """The JSON records of a run's folder, by their place in it, `RECORDS` first."""
+    """The JSON records of a run's folder, by their place in it, that of its kind first."""
     files = [file for file in folder.rglob("*.json") if not _is_left_out(folder, file)]
-    files.sort(key=lambda file: (file.name not in RECORDS, file))
+    known = list_records()
+    files.sort(key=lambda file: (file.name not in known, file))
     records = {}
     for file in files:
         try:
@@ -404,7 +405,7 @@ def _check_members(file: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo
             raise UsageError(f"{file} is no packed run", cause=cause, hint=hint)
     names = {member.filename.partition("/")[0] for member in members}
     inner = {member.filename.partition("/")[2] for member in members}
-    if len(names) != 1 or not inner & set(RECORDS):
+    if len(names) != 1 or not inner & set(list_records()):
         raise UsageError(f"{file} is no packed run", cause="it has no record of one", hint=hint)
     return members
 

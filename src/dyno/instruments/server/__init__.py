@@ -1,0 +1,39 @@
+"""A server in use: `servers/profile/` samples it, and each profile is a file of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from dyno.record import RunSummary
+from dyno.record.server_profile import ServerProfile
+from dyno.runs.run_folder import Instrument, read_json
+
+
+class ServerProfiles(Instrument):
+    """Profiles of `dyno profile`."""
+
+    name, noun, said = "profile", "a profile of a server", "server profiled"
+    is_file = True
+
+    def summarize(self, plain: RunSummary, path: Path) -> RunSummary:
+        """Which server it is of; a profile has no verdict."""
+        profile = read_json(ServerProfile, path)
+        return replace(
+            plain,
+            created_utc=profile.began_utc,
+            question=f"Where does the time of {profile.name} go?",
+            candidates=(profile.name,),
+            engines=(profile.engine,) if profile.engine else (),
+            complete=True,
+        )
+
+    def render_page(self, path: Path) -> str:
+        """CPU time by layer, waits, statements."""
+        from dyno.report.server_profile import build_profile_page
+
+        return build_profile_page(read_json(ServerProfile, path), None)
+
+
+INSTRUMENT = ServerProfiles()
