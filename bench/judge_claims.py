@@ -19,7 +19,7 @@ from scipy.special import stdtrit
 from dyno.compare.bisect.points import BisectPoint
 from dyno.compare.bisect.search import CONFIDENCE, BisectAnswer, Bisection
 from dyno.compare.history.counts import find_steps
-from dyno.judge.counts import judge_change
+from dyno.judge.analysis.counts import judge_change
 from dyno.judge.stats.interval import compute_error, extract_independent_data
 from dyno.judge.stats.log_ratio import Floats, to_log
 from dyno.judge.stats.power import compute_sd_bound
@@ -86,7 +86,7 @@ def judge_nights(rng: np.random.Generator, cases: int) -> Iterator[Row]:
 
 def _is_heavier(counted: list[CandidateCount]) -> bool:
     found = find_steps(counted, MARGIN_PERCENT)
-    return any(each.word == "heavier" for each in found.values())
+    return any(each.word == "slower" for each in found.values())
 
 
 def judge_plans(rng: np.random.Generator, cases: int) -> Iterator[Row]:

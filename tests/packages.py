@@ -78,10 +78,6 @@ PACKAGES = {
         "where instructions and CPU time went: counts by function, and the layers of functions",
         "record builds",
     ),
-    "judge/call_tree": _package("the calls whose instructions changed, as a tree", "record"),
-    "judge/counts": _package(
-        "instruction counts compared: heavier or not", "record judge/call_tree"
-    ),
     "judge/stats": _package("arrays in, estimates and warnings out"),
     "judge/capacity": _package(
         "rates that hold a limit: each candidate's interval, and a word", "record judge/stats"
@@ -91,7 +87,7 @@ PACKAGES = {
     ),
     "judge/analysis": _package(
         "a run and its trials: what counts, numbers with identities, a verdict",
-        "record judge/counts judge/stats",
+        "record judge/stats",
     ),
     "judge/audits": _package(
         "one file per way in which a number can be wrong",
@@ -133,7 +129,7 @@ PACKAGES = {
     ),
     "instruments/instructions": _package(
         "instructions per operation: the same seeded operations under callgrind, and their record",
-        "record builds driver host/probes host/processes judge/analysis judge/counts profile"
+        "record builds driver host/probes host/processes judge/analysis profile"
         " instruments/time runs/experiment runs/resolve runs/run_folder runs/run_summary report",
     ),
     "instruments/capacity": _package(
@@ -159,7 +155,7 @@ PACKAGES = {
     "compare/bisect": _package(
         "versions or commits, and which of them brought a change: the search, by comparisons or"
         " counts",
-        "record builds driver engines judge/counts judge/stats runs/experiment runs/resolve"
+        "record builds driver engines judge/stats judge/analysis runs/experiment runs/resolve"
         " instruments/instructions",
     ),
     "compare/calibration": _package(
@@ -180,8 +176,7 @@ PACKAGES = {
     "compare/history": _package(
         "many runs, local or in object storage, by their index or their records, to series of"
         " comparable points, the changes flagged in them, and what fresh comparisons made of these",
-        "record builds workloads host/controls judge/counts judge/stats judge/analysis"
-        " runs/run_folder",
+        "record builds workloads host/controls judge/stats judge/analysis runs/run_folder",
     ),
     "compat/sysbench": _package(
         "sysbench as a program: its command line, its plays by our driver, its reports",
@@ -212,7 +207,7 @@ PACKAGES = {
     "pages": _package(
         "pages over many runs: list, two side by side, history, heat map, what plays; as a site of"
         " files",
-        "record builds workloads host/controls judge/counts judge/analysis runs/run_folder"
+        "record builds workloads host/controls judge/analysis runs/run_folder"
         " runs/run_summary runs/pack instruments/time compare/history report",
     ),
     "webserver": _package(

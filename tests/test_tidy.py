@@ -531,7 +531,7 @@ AT_HOME = re.compile(
     r"(record|judge|instruments|report)/|cli/(terminal/)?(count|capacity|disks?|profile)\.py"
 )
 OF_A_KIND = re.compile(
-    r"dyno\.(judge\.|report\.|instruments\.|record\.)"
+    r"dyno\.(judge\.|judge\.analysis\.|report\.|instruments\.|record\.)"
     r"(count\b|counts|capacity|disk\.(?!DeviceFacts)|disks|instructions)"
 )
 

@@ -31,8 +31,12 @@ OF_THE_WAY = (
     "dyno.runs",
     "dyno.judge.analysis",
 )
-#: Nor is what only `--count` asks for: a second instrument, whose package stands by itself.
-BESIDE = "dyno.instruments.instructions"
+#: Nor is what only `--count` asks for: a second instrument with its judge.
+BESIDE = (
+    "dyno.instruments.instructions",
+    "dyno.judge.analysis.counts",
+    "dyno.judge.analysis.call_tree",
+)
 START = "dyno.cli.compare"
 #: Fewer would be files of more than one concept. Nine of them say what changed: plans, counters,
 #: CPU time by layer, instructions; two ask what each side answers; one judges a

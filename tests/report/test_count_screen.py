@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from math import nan
 from typing import Any
 
 import pytest
 from msgspec import structs
 
 from dyno.cli.terminal.count import print_count
-from dyno.record import Candidate
+from dyno.record import Candidate, Metric
 from dyno.record.count import (
     CallChange,
     CandidateCount,
@@ -20,17 +21,23 @@ from dyno.record.count import (
 from dyno.report.counts import build_count_headline, render_count
 
 ROW = CountComparison(
+    metric=Metric("oltp_point_select", "run", "", "instructions_per_op", "", "lower"),
+    primary=True,
     base="sqlite@3.46",
     candidate="sqlite@3.54",
     base_value=4358.0,
     candidate_value=4172.0,
     change_percent=-4.3,
+    slowdown_percent=-4.3,
     low_percent=-4.4,
     high_percent=-4.2,
     margin_percent=0.5,
-    word="lighter",
-    layers=(),
-    changes=(),
+    blocks=2,
+    dropped=0,
+    sd_percent=nan,
+    mde80_percent=nan,
+    p_value=0.0,
+    verdict="faster",
 )
 
 
@@ -54,7 +61,7 @@ def test_a_count_s_headline_says_who_is_lighter_and_by_how_much() -> None:
     assert build_count_headline(count, [ROW]) == (
         "sqlite 3.54 is lighter than 3.46: 4.3 % fewer instructions an event"
     )
-    open_ = structs.replace(ROW, word="inconclusive")
+    open_ = structs.replace(ROW, verdict="inconclusive")
     told = build_count_headline(count, [open_])
     assert told.startswith("Inconclusive: sqlite 3.54 may be heavier than 3.46 or not; more repet")
 
@@ -98,10 +105,10 @@ def test_terminal_and_page_have_the_same_numbers_and_say_what_they_leave_out(
 
 
 def test_a_lone_count_has_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
-    lone = structs.replace(ROW, word="inconclusive", low_percent=-4.3, high_percent=-4.3)
+    lone = structs.replace(ROW, verdict="inconclusive", low_percent=nan, high_percent=nan)
     count = make_count("sqlite@3.46", "sqlite@3.54")
     print_count(count, [lone])
     assert "−4.3 % [—, —]" in capsys.readouterr().out
     assert "</b> [—, —]" in render_count(count, [lone])
-    exact = structs.replace(lone, word="lighter")
+    exact = structs.replace(ROW, low_percent=-4.3, high_percent=-4.3)
     assert "</b> [−4.3, −4.3]" in render_count(count, [exact])

@@ -227,7 +227,7 @@ def compare_neighbours(oracle: Oracle, pair: Sequence[BisectPoint], budget_s: fl
     screen.print_gap()
     if isinstance(oracle, CountOracle):
         from dyno.cli.terminal.count import derive_count_page, print_count, print_count_places
-        from dyno.judge.counts import compare_counts
+        from dyno.judge.analysis.counts import compare_counts
 
         folder = find_runs_home() / oracle.measure(pair[0], pair[1], None).record
         count = read_json(Count, folder / COUNT_RECORD)

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from dyno.record.count import Count, CountComparison
     from dyno.runs.experiment import Experiment
 
-#: Exit codes, as those of `compare`.
-EXITS = {"not heavier": 0, "lighter": 0, "heavier": 1, "inconclusive": 2}
-
 
 @click.command("count")
 @click.argument("candidates", nargs=-1, required=True, type=ENGINE, metavar="BASE CANDIDATE...")
@@ -78,7 +75,7 @@ def command(**words: Any) -> int:
     """
     from dyno.cli.terminal.count import derive_count_page, print_count, print_count_places
     from dyno.instruments.instructions.run import count_run
-    from dyno.judge.counts import compare_counts, judge_overall
+    from dyno.judge.analysis.counts import compare_counts, judge_counts
     from dyno.runs.resolve.experiment import draft_run
 
     judged_run.sweep()
@@ -90,7 +87,7 @@ def command(**words: Any) -> int:
         write_result(count, rows, words["json_file"])
     print_count(count, rows, words["verbose"])
     print_count_places(folder, page, count)
-    return EXITS[judge_overall(rows)]
+    return judged_run.EXITS[judge_counts(count).overall]
 
 
 def _make_experiment(words: dict[str, Any]) -> Experiment:
@@ -124,15 +121,16 @@ def _make_plan(words: dict[str, Any]) -> CountPlan:
 
 
 def write_result(count: Count, rows: Sequence[CountComparison], file: Path) -> None:
-    """`--json`: `overall`, `sentence`, and `comparisons` with a row per candidate
-    (`record/count.py`, `CountComparison`).
+    """`--json`: as that of a comparison (`report/export.py`), with `overall` in the words of a
+    count; a row has its `changes`, `layers` and `tree`, too (`record/count.py`, `CountComparison`).
     """
-    from dyno.judge.counts import judge_overall
-    from dyno.report.counts import describe_comparison
+    from dyno.judge.analysis.counts import judge_counts
+    from dyno.judge.analysis.effect_words import describe_word
+    from dyno.report.export import to_json_result
 
-    told = {
-        "overall": judge_overall(rows),
-        "sentence": " ".join(describe_comparison(count, row) for row in rows),
-        "comparisons": [encode(row) for row in rows],
-    }
+    verdict = judge_counts(count)
+    told = to_json_result(verdict)
+    told["overall"] = describe_word(count.metric, verdict.overall)
+    for one, row in zip(told["comparisons"], rows, strict=True):
+        one |= {name: encode(getattr(row, name)) for name in ("changes", "layers", "tree")}
     write_json_file(file, told)

@@ -77,7 +77,7 @@ def command(run: str, *, profile_format: str | None, **words: Any) -> int:
 def report_count(folder: Path, asked: RunOptions) -> int:
     from dyno.cli.count import write_result
     from dyno.cli.terminal.count import derive_count_page, print_count, print_count_places
-    from dyno.judge.counts import compare_counts
+    from dyno.judge.analysis.counts import compare_counts
     from dyno.record.count import Count
     from dyno.runs.run_folder import COUNT_RECORD, read_json
 

@@ -206,7 +206,7 @@ def show_capacity(folder: Path) -> None:
 
 def show_count(folder: Path) -> None:
     from dyno.cli.terminal.count import print_count, print_functions
-    from dyno.judge.counts import compare_counts
+    from dyno.judge.analysis.counts import compare_counts
     from dyno.record.count import Count
     from dyno.runs.run_folder import COUNT_RECORD, read_json
 

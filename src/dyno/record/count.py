@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from dyno.record.run import Candidate
 from dyno.record.schema import SCHEMA, Finite, Int64, Record, require
-
-CountWord = Literal["heavier", "not heavier", "lighter", "inconclusive"]
+from dyno.record.trial import Metric
+from dyno.record.verdict import Comparison
 
 
 class CountedFunction(Record):
@@ -136,6 +135,11 @@ class Count(Record):
         inputs = {each.inputs for each in self.counts}
         require(len(inputs) == 1, "counts.inputs", "the same of all candidates")
 
+    @property
+    def metric(self) -> Metric:
+        """What is compared."""
+        return Metric(self.workload, self.phase, "", "instructions_per_op", "", "lower")
+
 
 class FunctionChange(Record):
     """A function's or a layer's instructions per operation on both sides; of a layer the change's
@@ -170,24 +174,15 @@ class CallChange(Record):
         return self.after - self.before
 
 
-class CountComparison(Record):
-    """A candidate against the base: the change of instructions per operation, with its 95 %
-    interval over the repetitions (of no width where they agree to the last instruction), or over
-    the inputs where there are several.
+class CountComparison(Comparison):
+    """A candidate's instructions per operation against the base's. Its `blocks` are inputs where
+    there are several, else restarts, over which the interval is: of no width where they agree to
+    the last instruction, not known (NaN) where one side was counted once.
 
     `changes` are functions, `layers` their sums, the largest change first; `tree` is the way to
     them, where calls were kept.
     """
 
-    base: str
-    candidate: str
-    base_value: Finite
-    candidate_value: Finite
-    change_percent: Finite
-    low_percent: Finite
-    high_percent: Finite
-    margin_percent: Finite
-    word: CountWord
-    changes: tuple[FunctionChange, ...]
-    layers: tuple[FunctionChange, ...]
+    changes: tuple[FunctionChange, ...] = ()
+    layers: tuple[FunctionChange, ...] = ()
     tree: tuple[CallChange, ...] = ()

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import nan
 
+from dyno.judge.analysis.counts import describe_change
+from dyno.judge.analysis.effect_words import describe_verdict
 from dyno.numbers import format_interval, format_percent
-from dyno.record import Comparison, Metric, VerdictName
+from dyno.record import Comparison
 from dyno.record.build_facts import read_build_facts
 from dyno.record.count import (
     CallChange,
     CandidateCount,
     Count,
     CountComparison,
-    CountWord,
     FunctionChange,
 )
 from dyno.report import document as doc
 from dyno.report.names import NamedRow, describe_candidate, name_pair
-
-#: The shape and colour of a count's word: those of time's.
-_VERDICTS: dict[CountWord, VerdictName] = {
-    "heavier": "slower",
-    "lighter": "faster",
-    "not heavier": "not slower",
-    "inconclusive": "inconclusive",
-}
 
 #: What no count of instructions sees.
 BLIND = (
@@ -42,68 +34,26 @@ SHOWN, FUNCTIONS = 40, 10
 SPREAD_PERCENT = 0.1
 
 
-def describe_comparison(count: Count, row: CountComparison) -> str:
-    """The verdict on one candidate; the interval is over inputs where there are several, else over
-    restarts.
-    """
-    is_exact = row.low_percent == row.high_percent
-    ends = format_interval(row.low_percent, row.high_percent, "{:+.3f}".format)
-    return (
-        f"{row.candidate} is {row.word}: {row.candidate_value:,.0f} instructions per {count.unit}, "
-        f"{row.base} {row.base_value:,.0f}: {row.change_percent:+.3f} %"
-        f"{'' if is_exact else f' {ends}'} (margin {row.margin_percent:g} %)."
-    )
-
-
-def build_count_headline(count: Count, rows: Sequence[CountComparison]) -> str:
+def build_count_headline(count: Count, rows: Sequence[Comparison]) -> str:
     """`sqlite 3.54.1 is lighter than 3.46.0: 4.3 % fewer instructions an event`, of each."""
     return "; ".join(_describe_row(count, row) for row in rows)
 
 
-def _describe_row(count: Count, row: CountComparison) -> str:
+def _describe_row(count: Count, row: Comparison) -> str:
     who, whom = name_pair(count.candidates, row.candidate, row.base)
     article = "an" if count.unit[0] in "aeiou" else "a"
     size = format_percent(abs(row.change_percent))
     change = f"{size} {'more' if row.change_percent > 0 else 'fewer'} instructions"
-    if row.word == "inconclusive":
+    if row.verdict == "inconclusive":
         told = f"Inconclusive: {who} may be heavier than {whom} or not"
         return f"{told}; more repetitions (--repeat) or inputs (--inputs) narrow the interval"
-    return f"{who} is {row.word} than {whom}: {change} {article} {count.unit}"
+    return f"{who} is {describe_verdict(row)} than {whom}: {change} {article} {count.unit}"
 
 
-def name_count_rows(count: Count, rows: Sequence[CountComparison]) -> list[NamedRow]:
+def name_count_rows(count: Count, rows: Sequence[Comparison]) -> list[NamedRow]:
     """Each comparison as a row of a first screen."""
-    metric = Metric(count.workload, count.phase, "", "instructions", "", "lower")
-    told = f"phase {count.phase}, per {count.unit}"
-    return [
-        NamedRow(count.workload, f"instructions, {told}", _convert_row(metric, row), row.word)
-        for row in rows
-    ]
-
-
-def _convert_row(metric: Metric, row: CountComparison) -> Comparison:
-    """A count has no blocks; what it has not is left at nothing. A lone count has no interval."""
-    is_lone = row.word == "inconclusive" and row.low_percent == row.high_percent
-    low, high = (nan, nan) if is_lone else (row.low_percent, row.high_percent)
-    return Comparison(
-        metric=metric,
-        primary=True,
-        base=row.base,
-        candidate=row.candidate,
-        base_value=row.base_value,
-        candidate_value=row.candidate_value,
-        change_percent=row.change_percent,
-        slowdown_percent=row.change_percent,
-        low_percent=low,
-        high_percent=high,
-        margin_percent=row.margin_percent,
-        blocks=0,
-        dropped=0,
-        sd_percent=0.0,
-        mde80_percent=0.0,
-        p_value=0.0,
-        verdict=_VERDICTS[row.word],
-    )
+    told = f"instructions, phase {count.phase}, per {count.unit}"
+    return [NamedRow(count.workload, told, row) for row in rows]
 
 
 def _describe_changes(found: Sequence[FunctionChange], what: str) -> str:
@@ -149,7 +99,7 @@ def build_count(count: Count, rows: Sequence[CountComparison]) -> doc.Document:
     blocks: list[doc.Block] = [
         doc.Heading("Verdict", "verdict"),
         doc.Forest(count.candidates, name_count_rows(count, rows), "restarts"),
-        *(doc.Prose(describe_comparison(count, row)) for row in rows),
+        *(doc.Prose(describe_change(count, row)) for row in rows),
         doc.Prose(BLIND),
         doc.RowTable(columns, sides, f"Instructions per {count.unit}"),
     ]
@@ -231,7 +181,7 @@ def render_count(count: Count, rows: Sequence[CountComparison]) -> str:
     from dyno.report.html.page import PageHead, build_page  # not loaded for a terminal
 
     front = PageHead(
-        title=f"{count.name}: {', '.join(row.word for row in rows)}",
+        title=f"{count.name}: {', '.join(map(describe_verdict, rows))}",
         eyebrow="How many instructions does an operation take?",
         heading=f"{build_count_headline(count, rows)}.",
         question="",

@@ -81,7 +81,7 @@ def test_a_build_whose_counts_vary_is_hardly_ever_heavier_than_itself_in_a_month
 ) -> None:
     months = np.random.default_rng(6).normal(1000.0, 30.0, (150, 30, repeats))
     wrong = sum(
-        any(step.word == "heavier" for step in find_steps(counted, 0.5).values())
+        any(step.word == "slower" for step in find_steps(counted, 0.5).values())
         for month in months
         for counted in [[make_candidate_count("a", tuple(own)) for own in month]]
     )

@@ -14,7 +14,8 @@ from dyno.compare.bisect.search import BisectAnswer
 from dyno.errors import TrialFailed, UsageError
 from dyno.instruments.instructions.candidate import CountPlan
 from dyno.instruments.instructions.run import count_run
-from dyno.judge.counts import judge_change
+from dyno.judge.analysis.counts import judge_change
+from dyno.judge.analysis.effect_words import describe_word
 from dyno.record import Comparison, Metric, Verdict
 from dyno.runs.experiment import Experiment
 from dyno.runs.experiment.candidates import make_names_unique, parse_candidate
@@ -85,7 +86,8 @@ class CountOracle:
         change = judge_change(good, other, count.margin_percent)
         ratio, error = math.log1p(change.percent / 100), change.error / 100
         error = max(error, COUNT_ERROR_LEAST)
-        return BisectAnswer(ratio, error, change.freedom, change.word, folder.name)
+        word = describe_word(count.metric, change.word)
+        return BisectAnswer(ratio, error, change.freedom, word, folder.name)
 
 
 def make_experiment(

@@ -1,5 +1,5 @@
 """Series of counts of instructions: each point is judged against the first of its level, by the
-repetitions of both, as `dyno count` judges it (`judge.counts`), and a step is a verdict.
+repetitions of both, as `dyno count` judges it (`judge.analysis.counts`), and a step is a verdict.
 
 Where the newest point lies the margin or more off and its repetitions vary too far to tell, that is
 flagged as *inconclusive*. A later point decides such an earlier one.
@@ -14,11 +14,13 @@ from itertools import pairwise
 from math import exp, log
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from dyno import workloads
 from dyno.compare.history.conditions import HOST_OF_COUNTS, identify_build
 from dyno.compare.history.series import parse_version
 from dyno.errors import HostError, UsageError
-from dyno.judge.counts import ALPHA, CountChange, judge_change
+from dyno.judge.analysis.counts import ALPHA, CountChange, judge_change
 from dyno.record import (
     Candidate,
     FlaggedChange,
@@ -99,7 +101,7 @@ def _find_conditions(point: CountPoint) -> Conditions:
         "seeds": f"{count.seed}, {point.counted.inputs}",
         "valgrind": count.valgrind,
     }
-    metric = Metric(count.workload, count.phase, "", "instructions_per_op", count.unit, "lower")
+    metric = replace(count.metric, unit=count.unit)
     return candidate.engine, metric, tuple(sorted(alike.items()))
 
 
@@ -151,7 +153,7 @@ def find_steps(counted: Sequence[CandidateCount], margin: float) -> dict[int, Co
     for at, each in enumerate(counted):
         change = judge_change(level, each, margin, ALPHA / max(at, 1))
         may_be = change.word == "inconclusive" and abs(change.percent) >= margin
-        if change.word in ("heavier", "lighter") or (may_be and at == len(counted) - 1):
+        if change.word in ("slower", "faster") or (may_be and at == len(counted) - 1):
             steps[at], level = change, each
     return steps
 

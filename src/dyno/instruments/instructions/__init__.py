@@ -24,31 +24,28 @@ class Instructions(Instrument):
 
     def summarize(self, plain: RunSummary, path: Path) -> RunSummary:
         """The change of each candidate, and the worst word."""
-        from dyno.judge.counts import compare_counts, judge_overall
+        from dyno.judge.analysis.counts import judge_counts
+        from dyno.judge.analysis.effect_words import describe_word
 
         if not (path / COUNT_RECORD).exists() and RunFolder(path).is_played():
             return replace(plain, sentence="its record is written at its end", is_playing=True)
         count = read_json(Count, path / COUNT_RECORD)
-        rows = compare_counts(count)
-        told = "; ".join(
-            f"{row.candidate} takes {row.change_percent:+.2f} % instructions: {row.word}"
-            for row in rows
-        )
+        verdict = judge_counts(count)
         made = replace(
             plain,
             created_utc=count.created_utc,
             candidates=tuple(side.name for side in count.candidates),
             workloads=(count.workload,),
             engines=tuple(dict.fromkeys(side.engine for side in count.candidates)),
-            overall=judge_overall(rows) if rows else "",
-            sentence=told,
+            overall=describe_word(count.metric, verdict.overall) if verdict.comparisons else "",
+            sentence=verdict.sentence,
             complete=True,
         )
         return add_host(made, count.host)
 
     def render_page(self, path: Path) -> str:
         """The verdict, what changed, how it was counted."""
-        from dyno.judge.counts import compare_counts
+        from dyno.judge.analysis.counts import compare_counts
         from dyno.report.counts import render_count
 
         if not (path / COUNT_RECORD).exists():

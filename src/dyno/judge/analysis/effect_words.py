@@ -59,6 +59,9 @@ _SIZE = _Kind("is {} larger", "is {} smaller", "larger", "smaller")
 _MEMORY = _Kind(
     "takes {} more memory", "takes {} less memory", "more memory", "less memory", "takes"
 )
+_INSTRUCTIONS = _Kind(
+    "takes {} more instructions", "takes {} fewer instructions", "heavier", "lighter"
+)
 _OTHER = _Kind("is {} worse", "is {} better", "worse", "better")
 
 
@@ -72,6 +75,8 @@ def _find_kind(metric: Metric) -> _Kind:
         return _TIME
     if "latency" in metric.name:
         return _WAIT
+    if metric.name == "instructions_per_op":
+        return _INSTRUCTIONS
     if metric.name.endswith("_per_op"):
         return _COST
     if any(word in metric.name for word in _OF_MEMORY):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import isfinite, log
 
-from dyno.judge.counts import compare_counts
+from dyno.judge.analysis.counts import compare_counts
 from dyno.numbers import format_interval
 from dyno.record import Comparison, InstructionChange
 from dyno.record.count import Count, CountComparison

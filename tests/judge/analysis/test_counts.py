@@ -7,7 +7,8 @@ import pytest
 from counts import make_candidate_count, make_count
 from msgspec import structs
 
-from dyno.judge.counts import compare_counts, judge_change, judge_overall
+from dyno.judge.analysis.counts import compare_counts, judge_change, judge_counts
+from dyno.judge.analysis.effect_words import describe_verdict
 from dyno.record.count import CountComparison, CountedFunction
 
 
@@ -32,7 +33,7 @@ def compare(base: tuple[float, ...], other: tuple[float, ...], inputs: int = 1) 
 def test_the_word_follows_from_change_interval_and_margin(
     base: tuple[float, ...], other: tuple[float, ...], word: str
 ) -> None:
-    assert compare(base, other).word == word
+    assert describe_verdict(compare(base, other)) == word
 
 
 def test_counts_that_agree_exactly_have_an_interval_of_no_width() -> None:
@@ -110,6 +111,7 @@ def test_a_function_whose_parts_are_of_two_layers_changes_as_a_whole() -> None:
 
 
 def test_the_worst_word_of_all_decides() -> None:
-    rows = [compare((1000.0, 1000.0), (n, n)) for n in (990.0, 1010.0, 1001.0)]
-    assert judge_overall(rows) == "heavier"
-    assert judge_overall(rows[::2]) == "not heavier"
+    sides: dict[str, tuple[float, ...]] = {str(n): (n, n) for n in (1000.0, 990.0, 1010.0, 1001.0)}
+    assert judge_counts(make_count(sides)).overall == "slower"
+    del sides["1010.0"]
+    assert judge_counts(make_count(sides)).overall == "not slower"

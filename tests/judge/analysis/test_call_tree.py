@@ -5,7 +5,7 @@ from __future__ import annotations
 from counts import make_candidate_count
 from msgspec import structs
 
-from dyno.judge.call_tree import build_call_tree
+from dyno.judge.analysis.call_tree import build_call_tree
 from dyno.record.count import CandidateCount, CountedCall
 
 Calls = dict[tuple[str, str], float]

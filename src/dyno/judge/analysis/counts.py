@@ -13,23 +13,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import nan, sqrt
 from statistics import mean, variance
 
 from msgspec.structs import replace
 
-from dyno.judge.call_tree import build_call_tree
+from dyno.judge.analysis.call_tree import build_call_tree
+from dyno.judge.analysis.effect_words import describe_verdict
+from dyno.numbers import format_interval
+from dyno.record import Comparison, Verdict, VerdictName
 from dyno.record.count import (
     CandidateCount,
     Count,
     CountComparison,
     CountedFunction,
-    CountWord,
     FunctionChange,
     split_by_input,
 )
 
 ALPHA = 0.05
+#: The worst first.
+ORDER: tuple[VerdictName, ...] = ("invalid", "slower", "inconclusive", "not slower", "faster")
 #: Degrees of freedom where repetitions agree to the last instruction.
 EXACT_FREEDOM = 30
 #: A function whose change is below this share of the base is not told.
@@ -39,13 +43,31 @@ TOLD_SHARE = 1e-5
 def compare_counts(count: Count) -> tuple[CountComparison, ...]:
     """Each candidate against the first."""
     base, *others = count.counts
-    return tuple(_compare(base, other, count.margin_percent) for other in others)
+    return tuple(_compare(count, base, other) for other in others)
 
 
-def judge_overall(comparisons: Sequence[CountComparison]) -> CountWord:
-    """The worst word of all: heavier, then inconclusive, then not heavier, then lighter."""
-    order: tuple[CountWord, ...] = ("heavier", "inconclusive", "not heavier", "lighter")
-    return min((each.word for each in comparisons), key=order.index)
+def judge_counts(count: Count) -> Verdict:
+    """The verdict of a count."""
+    rows = compare_counts(count)
+    return Verdict(
+        overall=min((row.verdict for row in rows), key=ORDER.index, default="inconclusive"),
+        sentence=" ".join(describe_change(count, row) for row in rows),
+        complete=True,
+        comparisons=rows,
+        findings=(),
+        dropped=(),
+    )
+
+
+def describe_change(count: Count, row: Comparison) -> str:
+    """The verdict on one candidate, in a sentence."""
+    is_exact = not row.low_percent < row.high_percent
+    ends = format_interval(row.low_percent, row.high_percent, "{:+.3f}".format)
+    return (
+        f"{row.candidate} is {describe_verdict(row)}: {row.candidate_value:,.0f} instructions per "
+        f"{count.unit}, {row.base} {row.base_value:,.0f}: {row.change_percent:+.3f} %"
+        f"{'' if is_exact else f' {ends}'} (margin {row.margin_percent:g} %)."
+    )
 
 
 @dataclass(frozen=True)
@@ -59,7 +81,7 @@ class CountChange:
     high: float
     error: float
     freedom: int
-    word: CountWord
+    word: VerdictName
 
 
 def judge_change(
@@ -77,24 +99,43 @@ def judge_change(
     return CountChange(change, low, high, error, freedom, word)
 
 
-def _compare(base: CandidateCount, other: CandidateCount, margin: float) -> CountComparison:
-    change = judge_change(base, other, margin)
+def _compare(count: Count, base: CandidateCount, other: CandidateCount) -> CountComparison:
+    change = judge_change(base, other, count.margin_percent)
+    is_known, inputs = _is_known(base, other), _count_inputs(base, other)
     least = TOLD_SHARE * base.instructions
-    changes = [each for each in _find_changes(base, other) if abs(each.change) >= least]
     return CountComparison(
+        metric=count.metric,
+        primary=True,
         base=base.candidate,
         candidate=other.candidate,
         base_value=base.instructions,
         candidate_value=other.instructions,
         change_percent=change.percent,
-        low_percent=change.low,
-        high_percent=change.high,
-        margin_percent=margin,
-        word=change.word,
-        changes=tuple(changes),
+        slowdown_percent=change.percent,
+        low_percent=change.low if is_known else nan,
+        high_percent=change.high if is_known else nan,
+        margin_percent=count.margin_percent,
+        blocks=inputs if inputs > 1 else min(len(base.repeats), len(other.repeats)),
+        dropped=0,
+        sd_percent=nan,
+        mde80_percent=nan,
+        p_value=_compute_p(change) if is_known else nan,
+        verdict=change.word,
+        error_percent=change.error,
+        freedom=change.freedom,
+        changes=tuple(it for it in _find_changes(base, other) if abs(it.change) >= least),
         layers=tuple(_find_layer_changes(base, other)),
         tree=build_call_tree(base, other),
     )
+
+
+def _compute_p(change: CountChange) -> float:
+    """Of a two-sided t test; where repetitions agree exactly, a change is no chance."""
+    if not change.error:
+        return 0.0 if change.percent else 1.0
+    from scipy.special import stdtr  # not loaded by commands that count nothing
+
+    return float(2 * stdtr(change.freedom, -abs(change.percent) / change.error))
 
 
 def _is_known(base: CandidateCount, other: CandidateCount) -> bool:
@@ -103,12 +144,12 @@ def _is_known(base: CandidateCount, other: CandidateCount) -> bool:
     return of_inputs or min(len(base.repeats), len(other.repeats)) > 1
 
 
-def _choose_word(change: float, low: float, high: float, margin: float) -> CountWord:
+def _choose_word(change: float, low: float, high: float, margin: float) -> VerdictName:
     if low > 0.0 and change >= margin:
-        return "heavier"
+        return "slower"
     if high < 0.0 and change <= -margin:
-        return "lighter"
-    return "not heavier" if high < margin else "inconclusive"
+        return "faster"
+    return "not slower" if high < margin else "inconclusive"
 
 
 def _count_inputs(base: CandidateCount, other: CandidateCount) -> int:
