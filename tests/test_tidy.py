@@ -527,9 +527,7 @@ KNOW_A_KIND = {
     *("cli/bisect.py", "cli/judged_run.py"),
     *("cli/report.py", "cli/resume.py", "cli/show.py"),
 }
-AT_HOME = re.compile(
-    r"(record|judge|instruments|report)/|cli/(terminal/)?(count|capacity|disks?|profile)\.py"
-)
+AT_HOME = re.compile(r"(record|judge|instruments|report)/|cli/(count|capacity|disk|profile)\.py")
 OF_A_KIND = re.compile(
     r"dyno\.(judge\.|judge\.analysis\.|report\.|instruments\.|record\.)"
     r"(count\b|counts|capacity|disk\.(?!DeviceFacts)|disks|instructions)"

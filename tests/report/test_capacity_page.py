@@ -7,7 +7,7 @@ import re
 from made_rates import make_blocks, make_plan
 from msgspec.structs import replace
 
-from dyno.cli.terminal.capacity import format_block, format_step
+from dyno.cli.capacity import format_block, format_step
 from dyno.instruments.capacity.player import StepTold
 from dyno.judge.capacity import judge_capacity
 from dyno.record.capacity import CapacityBlock, CapacityPlan

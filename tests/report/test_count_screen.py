@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from dyno.cli.terminal.count import print_count
+from dyno.cli.count import print_count
 from dyno.record import Candidate, Metric
 from dyno.record.count import (
     CallChange,

@@ -226,14 +226,10 @@ def compare_neighbours(oracle: Oracle, pair: Sequence[BisectPoint], budget_s: fl
 
     screen.print_gap()
     if isinstance(oracle, CountOracle):
-        from dyno.cli.terminal.count import derive_count_page, print_count, print_count_places
-        from dyno.judge.analysis.counts import compare_counts
+        from dyno.cli.count import tell_count
 
         folder = find_runs_home() / oracle.measure(pair[0], pair[1], None).record
-        count = read_json(Count, folder / COUNT_RECORD)
-        rows = compare_counts(count)
-        print_count(count, rows)
-        print_count_places(folder, derive_count_page(folder, count, rows), count)
+        tell_count(folder, read_json(Count, folder / COUNT_RECORD))
     elif isinstance(oracle, TimeOracle):
         made = make_experiment(oracle.experiment, pair, None)
         judged_run.play_and_judge(made, RunOptions(budget_s=budget_s))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +23,9 @@ from dyno.record.decode import encode
 
 if TYPE_CHECKING:
     from dyno.instruments.capacity.folder import CapacityFolder
+    from dyno.instruments.capacity.player import StepTold, Told
     from dyno.instruments.capacity.run import CapacityAsked
-    from dyno.record.capacity import CapacityResult
+    from dyno.record.capacity import CapacityBlock, CapacityPlan, CapacityResult
     from dyno.runs.experiment import Experiment
     from dyno.runs.resolve.draft import Prepared
 
@@ -134,7 +137,6 @@ def choose_experiment(words: dict[str, Any], asked: CapacityAsked) -> tuple[Expe
 
 
 def play_and_tell(prepared: Prepared, folder: CapacityFolder, json_file: Path | None) -> int:
-    from dyno.cli.terminal.capacity import watch_search
     from dyno.cli.terminal.live import tell_what_stays
     from dyno.instruments.capacity.run import play_capacity
 
@@ -145,16 +147,22 @@ def play_and_tell(prepared: Prepared, folder: CapacityFolder, json_file: Path | 
 
 
 def _tell_answer(folder: CapacityFolder, result: CapacityResult, json_file: Path | None) -> None:
-    from dyno.cli.terminal.capacity import derive_capacity_page, print_answer
+    from dyno.report.capacity import render_capacity
+    from dyno.report.html.page import replace_file
 
     plan = folder.read_plan()
-    page = derive_capacity_page(folder.path, plan, folder.read_blocks(), result)
+    made = render_capacity(plan, folder.read_blocks(), result)
+    page = replace_file(folder.path / "report.html", made)
     print_answer(plan, result)
     screen.print_line(f"report: {page}")
     if not result.complete:
         screen.print_line(f"to go on: dyno resume {folder.path.name}")
     if json_file:
-        write_result(result, json_file)
+        data = encode(result)
+        for row in data["comparisons"]:
+            for key in ("change_percent", "low_percent", "high_percent"):
+                row[key] = keep_finite(row[key])
+        write_json_file(json_file, data)  # `record/capacity.py`, `CapacityResult`
 
 
 def report_capacity(folder: Path, words: dict[str, Any]) -> int:
@@ -197,10 +205,59 @@ def choose_exit_code(result: CapacityResult) -> int:
     return 0 if result.candidates[0].rate_per_s is not None else NOTHING_EXIT
 
 
-def write_result(result: CapacityResult, file: Path) -> None:
-    """`--json`: the answer (`record/capacity.py`, `CapacityResult`)."""
-    data = encode(result)
-    for row in data["comparisons"]:
-        for key in ("change_percent", "low_percent", "high_percent"):
-            row[key] = keep_finite(row[key])
-    write_json_file(file, data)
+@contextmanager
+def watch_search(plan: CapacityPlan) -> Iterator[Callable[[Told], None]]:
+    """Where stdout is a terminal, one line that changes with each step; else a line per block."""
+    from dyno.instruments.capacity.player import BlockTold
+
+    if not sys.stdout.isatty():
+
+        def tell(told: Told) -> None:
+            if isinstance(told, BlockTold):
+                screen.print_line(format_block(plan, told.block))
+                sys.stdout.flush()
+
+        yield tell
+        return
+    from rich.live import Live
+    from rich.text import Text
+
+    with Live(Text("starting …"), console=screen.make_console(), transient=True) as live:
+
+        def show(told: Told) -> None:
+            if not isinstance(told, BlockTold):
+                live.update(Text(format_step(plan, told), no_wrap=True, overflow="ellipsis"))
+
+        yield show
+
+
+def format_step(plan: CapacityPlan, told: StepTold) -> str:
+    """`block 2/8  A  step 4  12,400/s: p99 8.1 ms, holds  between 12,400 and 13,000`."""
+    from dyno.report.capacity import describe_step, format_rate
+
+    low, high = (format_rate(it) if it else "?" for it in (told.low, told.high))
+    return (
+        f"block {told.block + 1}/{plan.blocks}  {told.candidate}  step {told.number}  "
+        f"{describe_step(plan, told.step)}  between {low} and {high}"
+    )
+
+
+def format_block(plan: CapacityPlan, block: CapacityBlock) -> str:
+    """`block 2/8  A 12,400/s  B 13,050/s  11 steps`."""
+    from dyno.judge.capacity import find_restart_rate
+    from dyno.report.capacity import format_rate
+
+    found = {each.candidate: find_restart_rate(each) for each in block.restarts}
+    rates = []
+    for side in plan.run.candidates:
+        rate = found[side.name]
+        rates.append(f"{side.name} {f'{format_rate(rate)}/s' if rate else 'none'}")
+    steps = sum(len(each.steps) for each in block.restarts)
+    return f"block {block.block + 1}/{plan.blocks}  {'  '.join(rates)}  {steps} steps"
+
+
+def print_answer(plan: CapacityPlan, result: CapacityResult) -> None:
+    """The verdict, then what each candidate holds."""
+    from dyno.report.capacity import build_answer
+
+    screen.draw_document(build_answer(plan, result))

@@ -11,6 +11,7 @@ from dyno.cli import judged_run, options
 from dyno.cli.exits import write_json_file
 from dyno.cli.options import ENGINE, PERCENT, add_option
 from dyno.cli.runs import find_runs_home
+from dyno.cli.terminal import screen
 from dyno.cli.workload_words import SQL, choose_workload, prepare_experiment
 from dyno.errors import UsageError
 from dyno.record.decode import encode
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dyno.instruments.instructions.candidate import CountPlan
+    from dyno.record import Verdict
     from dyno.record.count import Count, CountComparison
     from dyno.runs.experiment import Experiment
 
@@ -73,21 +75,14 @@ def command(**words: Any) -> int:
     dyno count sqlite@3.46.0 sqlite@3.54.1 -w oltp_point_select
     dyno count mysql@5.6.14 mysql@8.0.33 -w insert --phase l.i1 --events 2000
     """
-    from dyno.cli.terminal.count import derive_count_page, print_count, print_count_places
     from dyno.instruments.instructions.run import count_run
-    from dyno.judge.analysis.counts import compare_counts, judge_counts
     from dyno.runs.resolve.experiment import draft_run
 
     judged_run.sweep()
     draft = draft_run(_make_experiment(words), judged_run.print_progress)
     folder, count = count_run(draft, _make_plan(words), find_runs_home(), judged_run.print_progress)
-    rows = compare_counts(count)
-    page = derive_count_page(folder, count, rows)
-    if words["json_file"]:
-        write_result(count, rows, words["json_file"])
-    print_count(count, rows, words["verbose"])
-    print_count_places(folder, page, count)
-    return judged_run.EXITS[judge_counts(count).overall]
+    verdict = tell_count(folder, count, words["json_file"], words["verbose"])
+    return judged_run.EXITS[verdict.overall]
 
 
 def _make_experiment(words: dict[str, Any]) -> Experiment:
@@ -120,17 +115,38 @@ def _make_plan(words: dict[str, Any]) -> CountPlan:
     return CountPlan(**chosen, margin_percent=words["margin"])
 
 
-def write_result(count: Count, rows: Sequence[CountComparison], file: Path) -> None:
-    """`--json`: as that of a comparison (`report/export.py`), with `overall` in the words of a
-    count; a row has its `changes`, `layers` and `tree`, too (`record/count.py`, `CountComparison`).
-    """
-    from dyno.judge.analysis.counts import judge_counts
-    from dyno.judge.analysis.effect_words import describe_word
-    from dyno.report.export import to_json_result
+def tell_count(
+    folder: Path, count: Count, json_file: Path | None = None, verbose: bool = False
+) -> Verdict:
+    """Makes the page of a count, and prints it.
 
-    verdict = judge_counts(count)
-    told = to_json_result(verdict)
-    told["overall"] = describe_word(count.metric, verdict.overall)
-    for one, row in zip(told["comparisons"], rows, strict=True):
-        one |= {name: encode(getattr(row, name)) for name in ("changes", "layers", "tree")}
-    write_json_file(file, told)
+    `--json`: as that of a comparison (`report/export.py`), with `overall` in the words of a count;
+    a row has its `changes`, `layers` and `tree`, too (`record/count.py`, `CountComparison`).
+    """
+    from dyno.judge.analysis.counts import compare_counts, judge_counts
+    from dyno.judge.analysis.effect_words import describe_word
+    from dyno.report.counts import render_count
+    from dyno.report.export import to_json_result
+    from dyno.report.html.page import replace_file
+
+    rows, verdict = compare_counts(count), judge_counts(count)
+    page = replace_file(folder / "report.html", render_count(count, rows))
+    if json_file:
+        told = to_json_result(verdict)
+        told["overall"] = describe_word(count.metric, verdict.overall)
+        for one, row in zip(told["comparisons"], rows, strict=True):
+            one |= {name: encode(getattr(row, name)) for name in ("changes", "layers", "tree")}
+        write_json_file(json_file, told)
+    print_count(count, rows, verbose)
+    screen.print_line(f"report  {page}")
+    screen.print_line(f"more    dyno show {folder.name}")
+    screen.print_line(f"again   {count.command}")
+    return verdict
+
+
+def print_count(count: Count, rows: Sequence[CountComparison], verbose: bool = False) -> None:
+    """A count's first screen, or with `verbose` all of it."""
+    from dyno.report import counts
+
+    build = counts.build_count if verbose else counts.build_first_screen
+    screen.draw_document(build(count, rows), None if verbose else screen.choose_screen_columns())

@@ -115,12 +115,13 @@ def play_and_tell(run: DiskRun, fio: Fio, folder: Path, words: Mapping[str, Any]
 
 
 def tell_disks(folder: Path, run: DiskRun, json_file: Path | None) -> DiskVerdict:
-    from dyno.cli.terminal.disks import derive_disk_page, print_disks
     from dyno.instruments.disk.run import is_over
     from dyno.instruments.disk.verdict import judge_disks
+    from dyno.report.disks import render_disks
+    from dyno.report.html.page import replace_file
 
     verdict = judge_disks(run)
-    page = derive_disk_page(folder, run, verdict)
+    page = replace_file(folder / "report.html", render_disks(run, verdict))
     if json_file:
         write_verdict(run, verdict, json_file)
     print_disks(run, verdict)
@@ -193,3 +194,11 @@ def write_verdict(run: DiskRun, verdict: DiskVerdict, file: Path) -> None:
 
     told = encode(verdict) | {"jobs": [encode(each) for each in summarize_jobs(run)]}
     write_json_file(file, told)
+
+
+def print_disks(run: DiskRun, verdict: DiskVerdict) -> None:
+    """All of a run; the verdict once more in the end."""
+    from dyno.report.disks import build_disks
+
+    screen.draw_document(build_disks(run, verdict))
+    screen.print_paragraph(verdict.sentence)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +15,11 @@ from dyno.cli.options import DURATION, OutputFile, add_option
 from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
+from dyno.printable import escape_line
 
 if TYPE_CHECKING:
     from dyno.record.server_profile import ServerProfile
+
 
 #: Samples of a second of CPU time: a rhythm that no timer has.
 RATE = 447
@@ -75,21 +79,18 @@ def command(target: str, **words: Any) -> None:
     else:
         profile = _take(target, words, base)
         output = words["output"] or _choose_file()
-    _check_alike(profile, base)
+    _check_alike(profile.engine, base)
     _write(profile, base, output, words["other"])
 
 
 def _take(target: str, words: dict[str, Any], base: ServerProfile | None) -> ServerProfile:
     """Samples the server; what it will cost is told first."""
     from dyno import driver
-    from dyno.cli.terminal.profile import ProfileScreen
     from dyno.servers.profile.collect import Collector, ProfileOptions
     from dyno.servers.profile.target import find_target
 
     found = find_target(driver.ask, target, words["pid"])
-    if base and base.engine != found.engine:
-        hint = "layers and statements of two engines are not comparable"
-        raise UsageError(f"the earlier profile is of {base.engine}, not {found.engine}", hint=hint)
+    _check_alike(found.engine, base)
     options = ProfileOptions(words["for_s"], round(1e9 / words["rate"]), words["stacks"])
     with Collector(found, options) as collector:
         cost = collector.prepare()
@@ -105,9 +106,32 @@ def _take(target: str, words: dict[str, Any], base: ServerProfile | None) -> Ser
         )
         # while functions are named, too: what was sampled is kept
         with end_by_signals(collector.stop):
-            with ProfileScreen(words["watch"]) as shown:
-                collector.run(shown.look)
+            with _watch(words["watch"]) as show:
+                collector.run(show)
             return collector.build()
+
+
+@contextmanager
+def _watch(is_wanted: bool) -> Iterator[Callable[[ServerProfile], None] | None]:
+    """Yield what draws a growing profile as a panel of the terminal; `None` if none is wanted."""
+    if not is_wanted:
+        yield None
+        return
+    from rich.console import Group
+    from rich.live import Live
+    from rich.text import Text
+
+    from dyno.report.render.terminal import render_terminal
+    from dyno.report.server_profile import build_brief_profile
+
+    with Live(console=screen.make_console(), transient=True, auto_refresh=False) as live:
+
+        def show(profile: ServerProfile) -> None:
+            heading = f"{profile.name}: {profile.elapsed_s:.0f} s of {profile.asked_s:.0f} s"
+            blocks = render_terminal(build_brief_profile(profile))
+            live.update(Group(Text(escape_line(heading)), Text(), blocks), refresh=True)
+
+        yield show
 
 
 def _choose_file() -> Path:
@@ -121,26 +145,23 @@ def _choose_file() -> Path:
     return next(file for file in tries if not file.exists())
 
 
-def _check_alike(profile: ServerProfile, base: ServerProfile | None) -> None:
+def _check_alike(engine: str, base: ServerProfile | None) -> None:
     """`UsageError` where two profiles have nothing in common to be compared."""
-    if base and base.engine != profile.engine:
+    if base and base.engine != engine:
         hint = "layers and statements of two engines are not comparable"
-        raise UsageError(
-            f"the earlier profile is of {base.engine}, not {profile.engine}", hint=hint
-        )
+        raise UsageError(f"the earlier profile is of {base.engine}, not {engine}", hint=hint)
 
 
 def _write(
     profile: ServerProfile, base: ServerProfile | None, output: Path, other: str | None
 ) -> None:
-    from dyno.cli.terminal.profile import print_profile
     from dyno.report.html.page import replace_file
-    from dyno.report.server_profile import build_profile_page
+    from dyno.report.server_profile import build_brief_profile, build_profile_page
     from dyno.runs.run_folder import write_json
 
     write_json(output, profile)
     page = replace_file(output.with_suffix(".html"), build_profile_page(profile, base))
-    print_profile(profile, base)
+    screen.draw_document(build_brief_profile(profile, base), is_apart=False)
     screen.print_gap()
     screen.print_line(f"profile: {output}")
     screen.print_line(f"page: {page}")

@@ -75,21 +75,13 @@ def command(run: str, *, profile_format: str | None, **words: Any) -> int:
 
 
 def report_count(folder: Path, asked: RunOptions) -> int:
-    from dyno.cli.count import write_result
-    from dyno.cli.terminal.count import derive_count_page, print_count, print_count_places
-    from dyno.judge.analysis.counts import compare_counts
+    from dyno.cli.count import tell_count
     from dyno.record.count import Count
     from dyno.runs.run_folder import COUNT_RECORD, read_json
 
     if asked.formats:
         raise UsageError("a count has no --format", hint="--json FILE writes its rows")
-    count = read_json(Count, folder / COUNT_RECORD)
-    rows = compare_counts(count)
-    page = derive_count_page(folder, count, rows)
-    if asked.json_file:
-        write_result(count, rows, asked.json_file)
-    print_count(count, rows, asked.verbose)
-    print_count_places(folder, page, count)
+    tell_count(folder, read_json(Count, folder / COUNT_RECORD), asked.json_file, asked.verbose)
     return 0
 
 

@@ -183,7 +183,7 @@ def show_comparison(folder: Path) -> None:
 
 
 def show_disk_run(folder: Path) -> None:
-    from dyno.cli.terminal.disks import print_disks
+    from dyno.cli.disk import print_disks
     from dyno.instruments.disk.verdict import judge_disks
     from dyno.record.disk import DISK_RECORD, DiskRun
     from dyno.runs.run_folder import read_json
@@ -194,7 +194,7 @@ def show_disk_run(folder: Path) -> None:
 
 
 def show_capacity(folder: Path) -> None:
-    from dyno.cli.terminal.capacity import print_answer
+    from dyno.cli.capacity import print_answer
     from dyno.instruments.capacity.folder import CapacityFolder
     from dyno.judge.capacity import judge_capacity
 
@@ -205,15 +205,16 @@ def show_capacity(folder: Path) -> None:
 
 
 def show_count(folder: Path) -> None:
-    from dyno.cli.terminal.count import print_count, print_functions
+    from dyno.cli.count import print_count
     from dyno.judge.analysis.counts import compare_counts
     from dyno.record.count import Count
+    from dyno.report.counts import build_functions
     from dyno.runs.run_folder import COUNT_RECORD, read_json
 
     count = read_json(Count, folder / COUNT_RECORD)
     screen.print_line(count.command)
     print_count(count, compare_counts(count), verbose=True)
-    print_functions(count)
+    screen.draw_document(build_functions(count))
 
 
 def list_controls() -> Rows:

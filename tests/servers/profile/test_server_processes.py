@@ -199,7 +199,7 @@ AS_NOBODY = """
 import importlib.readers, os, sys
 import rich.color, rich.console, rich.table, rich.text
 from dyno import cli, driver
-from dyno.cli.terminal import profile
+from dyno.cli import profile
 from dyno.report import server_profile
 from dyno.report.html import page
 from dyno.report.render import terminal
