@@ -219,7 +219,7 @@ READERS = {
     "engines/mysql/attached": ("compare", "play"),
     "engines/postgres/config_file": ("rehearse",),
     "engines/postgres/in_place": ("compare", "play"),
-    "disk": ("disk",),
+    "instruments/disk": ("disk",),
     "servers/explain": ("explain",),
     # a rehearsal reads what a server has counted
     "servers/profile/mysql": ("rehearse",),
