@@ -174,7 +174,7 @@ PACKAGES = {
         " runs/pack runs/resolve",
     ),
     "compare/history": _package(
-        "many runs, local or in object storage, by their index or their records, to series of"
+        "many runs, local or in object storage, by their points or their records, to series of"
         " comparable points, the changes flagged in them, and what fresh comparisons made of these",
         "record builds workloads host/controls judge/stats judge/analysis runs/run_folder",
     ),

@@ -41,7 +41,6 @@ PATCHED = {
     "deb.LISTS": "where the system keeps apt's lists: five functions would pass it on",
     "suites.KEYRINGS": "where the system keeps an archive's keys: six functions would pass it on",
     "inject.CONTROL.ensure_library": "what is preloaded, below whole trials of real servers",
-    "store.INDEX_LEAST": "how many runs an index needs, below `dyno history`",
     "judged_run.play_and_judge": "a whole comparison, below commands that click hands only words",
     "judged_run.tell_verdict": "a verdict that is doubtful on any host, below `dyno resume`",
 }
@@ -408,7 +407,7 @@ def test_an_engine_is_named_only_at_home() -> None:
         # the kit is for servers of one family, and for no other; a watch asks each for its tables,
         # a profile for its statements, and answers know how each session's texts quote; DuckDB
         # makes and reads the file of an index
-        if shown(path) in ("src/dyno/compare/history/index.py", "src/dyno/answers/ordering.py"):
+        if shown(path) == "src/dyno/answers/ordering.py":
             continue
         if package_of(path) not in {"engines", "servers/kit", "servers/watch", "servers/profile"}:
             named = word.findall(without_docstrings(path))

@@ -31,8 +31,10 @@ OF_THE_WAY = (
     "dyno.runs",
     "dyno.judge.analysis",
 )
-#: Nor is what only `--count` asks for: a second instrument with its judge.
+#: Nor is what only `--count` asks for, a second instrument with its judge; nor what a run keeps for
+#: histories once it is judged, as its page is not.
 BESIDE = (
+    "dyno.compare.history",
     "dyno.instruments.instructions",
     "dyno.judge.analysis.counts",
     "dyno.judge.analysis.call_tree",

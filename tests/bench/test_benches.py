@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
         ("row-cost", ()),
         ("ssb-rows", ()),
         ("log-reading", ("--form", "slow")),
-        ("history-index", ()),
+        ("history-points", ()),
     ],
 )
 def test_a_bench_ends_in_one_line_of_json_with_its_ratio(name: str, words: tuple[str, ...]) -> None:

@@ -170,8 +170,8 @@ def print_left_out(history: History) -> None:
     "Gate only changes to builds that were played since this day (UTC).",
     click.DateTime(["%Y-%m-%d"]),
 )
-@add_option("--reindex", "Read every record again, and make the index of FOLDER anew.")
-def command(folders: tuple[str, ...], alpha: float, reindex: bool, **words: Any) -> int:
+@add_option("--reread", "Read every record again, and keep the points of each run anew.")
+def command(folders: tuple[str, ...], alpha: float, reread: bool, **words: Any) -> int:
     """Flag changes over the runs in FOLDERs, for a fresh comparison to confirm.
 
     Runs with equal workload, settings, controls, driver and host (or its group) make a series for
@@ -191,8 +191,8 @@ def command(folders: tuple[str, ...], alpha: float, reindex: bool, **words: Any)
     SHARE is spent over all nights.
     """
     from dyno.compare.history.history import build_history
+    from dyno.compare.history.homes import read_home
     from dyno.compare.history.remote_home import open_home
-    from dyno.compare.history.store import read_home
     from dyno.report.html.page import write_user_file
 
     is_gate = words["gate"] or words["strict"]
@@ -204,8 +204,8 @@ def command(folders: tuple[str, ...], alpha: float, reindex: bool, **words: Any)
         raise UsageError(message, hint="name two files")
     homes = [open_home(word) for word in folders or (str(find_runs_home()),)]
     with hold_collector():
-        read = [read_home(home, print_note, anew=reindex) for home in homes]
-        found = build_history(read, alpha, print_note)
+        read = [read_home(home, anew=reread) for home in homes]
+        found = build_history(read, alpha)
     if not found.tested and (is_gate or not files):
         raise build_no_series_error(found)
     print_history(found)
@@ -225,11 +225,6 @@ def hold_collector() -> Iterator[None]:
         yield
     finally:
         gc.enable()
-
-
-def print_note(sentence: str) -> None:
-    """What else is to be known of how the runs were read, aside of what was found."""
-    screen.print_line(f"note: {sentence}", err=True)
 
 
 def build_no_series_error(history: History) -> UsageError:

@@ -229,7 +229,8 @@ def build_repeat_command(run: Run) -> str:
 
 
 def derive_files(folder: RunFolder) -> Book:
-    """Makes verdict.json, report.html and trials.csv anew from what was measured."""
+    """Makes verdict.json, points.json, report.html and trials.csv anew from what was measured."""
+    from dyno.compare.history.homes import LocalHome, read_home
     from dyno.judge.analysis.judge import judge
     from dyno.report import Book, export
     from dyno.report.html import page
@@ -240,4 +241,5 @@ def derive_files(folder: RunFolder) -> Book:
     book = Book(folder.path, run, played, verdict, folder.read_profiles())
     export.write_csv(book)
     page.write_page(book)
+    read_home(LocalHome(folder.path))
     return book

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from msgspec import structs
 
 from dyno.compare.history.history import build_history
-from dyno.compare.history.store import read_folders
+from dyno.compare.history.homes import read_folders
 from dyno.pages.frame import HISTORY, SitePage, quote_key, read_template
 from dyno.pages.library import ListedRun
 from dyno.pages.waiting import ReadProgress, start_aside, wait_for_promise
@@ -52,7 +52,7 @@ class HistoryShelf:
     def __init__(self) -> None:
         self._lock, self._asking = threading.Lock(), threading.Lock()
         self._promised: Future[History] | None = None
-        self._progress = ReadProgress("`dyno history` keeps an index that makes this quick.")
+        self._progress = ReadProgress("`dyno history` keeps what makes this quick.")
         self._made: tuple[object, History] | None = None
 
     def wait_for_history(self, runs: Sequence[ListedRun]) -> History:

@@ -3,9 +3,7 @@ again: in the cache, by the folders that they lie in, each with the time of what
 
 The file is derived. One that another Dyno wrote, or that is damaged, is passed over.
 
-It is not one with the history's index (`compare/history/index.py`): a summary is of a run of any
-kind and changes with its verdict, a point of a history with its trials; and the list is there where
-DuckDB is not installed, and before that would be imported.
+It is not one with a run's points (`compare/history/points.py`): a summary is of a run of any kind.
 """
 
 from __future__ import annotations

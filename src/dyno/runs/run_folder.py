@@ -136,6 +136,8 @@ COUNTS, COUNT_RECORD = "counts", "count.json"
 SERVER_PROFILES = "server-profiles"
 #: The plan of a run over a cluster.
 FLEET_RECORD = "fleet.json"
+#: What a history needs of a run, derived.
+POINTS = "points.json"
 #: The folder of profiles with callers.
 PROFILES = "profiles"
 #: The folder for what trials loaded into servers that go on running.

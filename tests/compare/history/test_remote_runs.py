@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,9 +15,10 @@ import pytest
 from nightly_runs import write_nightly_runs, write_run
 
 from dyno.cli import run_words
-from dyno.compare.history.homes import INDEX_NAME
+from dyno.compare.history import homes
 from dyno.compare.history.remote_home import RemoteHome
 from dyno.errors import HostError, UsageError
+from dyno.runs.run_folder import POINTS
 
 URL = "memory://bucket/runs"
 
@@ -50,15 +52,42 @@ def say(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
 
 
 def test_runs_of_a_bucket_tell_what_those_of_a_folder_do(
-    made: Path, bucket: Any, say: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    made: Path,
+    tmp_path: Path,
+    bucket: Any,
+    say: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    local = say(str(made))
+    shutil.copytree(made, tmp_path / "runs")
+    local = say(str(tmp_path / "runs"))
     assert "flagged: " in local and "slower" in local
-    assert say(f"file://{made}") == local
+    assert say(f"file://{tmp_path}/runs") == local
     assert say(URL) == local
-    assert bucket.exists(f"{URL}/{INDEX_NAME}")
+    assert len(bucket.glob(f"{URL}/*/{POINTS}")) == 17
     monkeypatch.setattr(type(bucket), "get_file", None)
-    assert say(URL) == local, "by its index"
+    assert say(URL) == local, "by their points"
+
+
+def test_points_that_came_along_into_a_bucket_are_taken(
+    made: Path,
+    tmp_path: Path,
+    bucket: Any,
+    say: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shutil.copytree(made, tmp_path / "runs")
+    time.sleep(2 * homes.SETTLED_S)
+    local = say(str(tmp_path / "runs"))
+    bucket.put(f"{tmp_path}/runs/", "memory://bucket/again", recursive=True)
+    own, copied = type(bucket).get_file, set[str]()
+
+    def get_file(self: object, path: str, *rest: Any, **words: Any) -> None:
+        copied.add(path.split("/")[3])
+        own(self, path, *rest, **words)
+
+    monkeypatch.setattr(type(bucket), "get_file", get_file)
+    assert say("memory://bucket/again") == local
+    assert len(copied) == 1, "more than the fresh comparison was read"
 
 
 def test_a_record_that_changed_in_a_bucket_is_read_again(
@@ -72,7 +101,7 @@ def test_a_record_that_changed_in_a_bucket_is_read_again(
     assert "is damaged" not in first
 
 
-def test_a_bucket_that_nobody_may_write_has_its_index_in_the_cache(
+def test_a_bucket_that_nobody_may_write_has_its_points_in_the_cache(
     bucket: Any, say: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(self: object, path: str, value: bytes) -> None:
@@ -80,8 +109,8 @@ def test_a_bucket_that_nobody_may_write_has_its_index_in_the_cache(
 
     monkeypatch.setattr(type(bucket), "pipe_file", refuse)
     first = say(URL)
-    assert not bucket.exists(f"{URL}/{INDEX_NAME}")
-    assert len(list((tmp_path / "cache" / "history").iterdir())) == 1
+    assert not bucket.glob(f"{URL}/*/{POINTS}")
+    assert len(list((tmp_path / "cache" / "history").iterdir())) == 17 + 1
     monkeypatch.setattr(type(bucket), "get_file", None)
     assert say(URL) == first
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from dyno.compare.history.conditions import (
     describe_pilot,
@@ -22,6 +22,7 @@ from dyno.compare.history.points import (
     ReadRun,
     RunSource,
     SeriesConditions,
+    write_sizes,
 )
 from dyno.errors import HostError, UsageError
 from dyno.judge.analysis.analysis import Analysis
@@ -40,22 +41,31 @@ def read_run(folder: RunFolder, source: RunSource, path: str) -> ReadRun:
     """The points of a run, and what is lost of it; one that cannot be read says why: it is damaged,
     or a newer Dyno's.
     """
-    identity, played_bytes = "", 0
+    identity, played = "", list[int]()
     try:
         run = folder.read_run()
         if run.share:
             raise UsageError("it is a share of an experiment", hint="`dyno gather` makes a run")
         identity = json.dumps([run.created_utc, run.seed, run.name])
-        played_bytes = sum(file.stat().st_size for file in folder.path.glob("trials/*.json"))
+        played = [file.stat().st_size for file in folder.path.glob("trials/[0-9]*.json")]
         analysis = Analysis(RunView(run, folder.read_trials()))
     except (UsageError, HostError) as error:
         why = " ".join(error.sentence.split()).replace(str(folder.path), source.place)
-        return ReadRun(path, source.stamp, identity, played_bytes, why)
+        return ReadRun(
+            path, source.stamp, identity=identity, played_bytes=sum(played), unreadable=why
+        )
     # each share of a gathered run is a run of its own host
     of_hosts = [Analysis(each) for each in analysis.view.shares] or [analysis]
     points = tuple(point for each in of_hosts for point in _find_points(source, each))
-    losses = tuple(_describe_losses(analysis))
-    return ReadRun(path, source.stamp, identity, played_bytes, "", losses, points)
+    return ReadRun(
+        path=path,
+        stamp=source.stamp,
+        sizes=write_sizes((folder.path / "run.json").stat().st_size, played),
+        identity=identity,
+        played_bytes=sum(played),
+        losses=tuple(_describe_losses(analysis)),
+        points=points,
+    )
 
 
 def _describe_losses(analysis: Analysis) -> Iterator[str]:

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, suppress
 from hashlib import sha256
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
+from dyno import private_files
+from dyno.builds import cache
+from dyno.compare.history.fresh_comparison import OpenRun, find_fresh_comparison
+from dyno.compare.history.homes import HomeRuns, RunsHome, read_plain_file
 from dyno.compare.history.hosts import assign_hosts
 from dyno.compare.history.one_sided import count_sides
-from dyno.compare.history.points import Named, Point, ReadRun, SeriesConditions
+from dyno.compare.history.points import (
+    Named,
+    Point,
+    ReadRun,
+    SeriesConditions,
+    compute_sources_sha256,
+)
 from dyno.compare.history.series import (
     PointSeries,
     SeriesChange,
@@ -21,7 +32,6 @@ from dyno.compare.history.series import (
     group_series,
     measure_changes,
 )
-from dyno.compare.history.store import HomeRuns, RunsArchive, Say
 from dyno.judge.stats.changes import Change, compute_least_points, compute_nightly_alpha
 from dyno.judge.stats.log_ratio import to_percent
 from dyno.record import (
@@ -35,23 +45,32 @@ from dyno.record import (
     decode,
 )
 from dyno.record.schema import Record
+from dyno.runs.run_folder import RunFolder
 
-#: Analyses of earlier nights that an index keeps beside those of tonight.
+#: Analyses of earlier nights that are kept beside those of tonight.
 ANALYSES_KEPT = 1000
 
 
-def build_history(homes: Sequence[HomeRuns], alpha: float, say: Say = lambda _: None) -> History:
+def build_history(homes: Sequence[HomeRuns], alpha: float) -> History:
     """All that the runs and counts of the homes tell of changes, and which of them could not be
-    read. Keeps what was found in the homes' indexes.
+    read.
     """
-    archive = RunsArchive(homes)
-    points, left_out = _select_points(archive)
-    least = compute_least_points(alpha)
-    analyses = _Analyses(archive, alpha, least)
+    places: dict[str, tuple[RunsHome, ReadRun]] = {}
+    for each in homes:
+        for run in each.runs:
+            places.setdefault(each.home.locate(run.path), (each.home, run))
+    points, left_out = _select_points({place: run for place, (_, run) in places.items()})
+
+    def open_run(place: str) -> AbstractContextManager[RunFolder]:
+        home, run = places[place]
+        return home.open_run(run.path)
+
+    analyses = _Analyses(alpha, open_run)
     series = [_build_series(each, analyses.analyse(each), alpha) for each in group_series(points)]
-    archive.keep(analyses.list_kept(), say)
+    analyses.keep()
     exact, unread = _read_counts(homes)
     sides = count_sides(series)
+    least = compute_least_points(alpha)
     return History(alpha, least, (*series, *exact), (*left_out, *unread), sides)
 
 
@@ -72,14 +91,14 @@ def _read_counts(homes: Sequence[HomeRuns]) -> tuple[list[HistorySeries], list[L
 Selected = tuple[dict[SeriesConditions, list[Point]], list[LeftOutRun]]
 
 
-def _select_points(archive: RunsArchive) -> Selected:
+def _select_points(runs: Mapping[str, ReadRun]) -> Selected:
     """The points of all runs by their conditions, and what had to be left out: first whole runs
     that cannot be read, damaged ones and those of a newer Dyno, and copies of a run.
     """
     whole: list[LeftOutRun] = []
     left_out: list[LeftOutRun] = []
     points: list[Point] = []
-    for name, run in _drop_copies(archive, whole):
+    for name, run in _drop_copies(runs, whole):
         if run.unreadable:
             whole.append(LeftOutRun(name, run.unreadable))
             continue
@@ -100,13 +119,15 @@ def _group_by_conditions(points: Sequence[Point]) -> dict[SeriesConditions, list
     return grouped
 
 
-def _drop_copies(archive: RunsArchive, left_out: list[LeftOutRun]) -> list[tuple[str, ReadRun]]:
+def _drop_copies(
+    runs: Mapping[str, ReadRun], left_out: list[LeftOutRun]
+) -> list[tuple[str, ReadRun]]:
     """Each run by its folder's name: a copy (a backup, a folder named twice) is no further restart.
     Of copies the one with most trials counts, as one may have been resumed. What cannot be read,
     and each copy, goes to `left_out`.
     """
     counted: dict[str, tuple[str, ReadRun]] = {}
-    for place, run in archive.list_runs():
+    for place, run in runs.items():
         ours = (place.rpartition("/")[2], run)
         if not run.identity:
             left_out.append(LeftOutRun(ours[0], run.unreadable))
@@ -127,33 +148,36 @@ class SeriesAnalysis(Record):
 
 
 class _Analyses:
-    """Searches series for changes; one that was searched before, with the same points of runs that
-    have not changed, is answered from the index.
+    """Searches series for changes. One that was searched before, with the same points of runs that
+    have not changed, is answered from a file of the cache, by a digest of all that it depends on.
     """
 
-    def __init__(self, archive: RunsArchive, alpha: float, least: int) -> None:
-        self.archive, self.alpha, self.least = archive, alpha, least
-        self.used: dict[str, str] = {}
+    def __init__(self, alpha: float, open_run: OpenRun) -> None:
+        self.alpha, self.open_run = alpha, open_run
+        self.least = compute_least_points(alpha)
+        self.file = cache.find_root() / "history" / "analyses.json"
+        self.known: dict[str, Any] = {}
+        self.used: dict[str, Any] = {}
+        with suppress(ValueError, RecursionError):
+            known = json.loads(read_plain_file(str(self.file)) or b"{}")
+            self.known = known if isinstance(known, dict) else {}
 
     def analyse(self, series: PointSeries) -> list[tuple[SeriesChange, FreshComparison | None]]:
         """The changes of the series, with their fresh comparisons."""
         if len(series.points) < self.least:
             return []
         key = self._compute_digest(series)
-        text = self.archive.analyses.get(key)
-        if text is None:
+        try:
+            found = decode.decode(SeriesAnalysis, self.known[key])
+        except (KeyError, decode.WrongShape):
             found = self._find_changes(series)
-            text = json.dumps(decode.encode(found))
-        else:
-            found = decode.decode(SeriesAnalysis, json.loads(text))
-        self.used[key] = text
+        self.used[key] = decode.encode(found)
         changes = measure_changes(series, found.changes)
         return list(zip(changes, found.trials, strict=True))
 
     def _compute_digest(self, series: PointSeries) -> str:
-        """A sum of all that an analysis depends on."""
         builds: dict[Named, str] = {}
-        parts = [f"{self.alpha} {series.relative}"]
+        parts = [f"{compute_sources_sha256()} {self.alpha} {series.relative}"]
         for point in (*series.points, *series.aside):
             build = builds.get(point.build) or builds.setdefault(point.build, repr(point.build))
             beside = point.beside.value if point.beside else None
@@ -161,16 +185,19 @@ class _Analyses:
         return sha256("\n".join(parts).encode(errors="surrogateescape")).hexdigest()
 
     def _find_changes(self, series: PointSeries) -> SeriesAnalysis:
-        from dyno.compare.history.fresh_comparison import find_fresh_comparison
-
         found = flag_changes(series, self.alpha)
-        trials = (find_fresh_comparison(each, self.alpha, self.archive.open_run) for each in found)
+        trials = (find_fresh_comparison(each, self.alpha, self.open_run) for each in found)
         return SeriesAnalysis(tuple(each.change for each in found), tuple(trials))
 
-    def list_kept(self) -> dict[str, str]:
-        """The analyses of tonight, and the newest of earlier nights (another alpha, say)."""
-        earlier = [key for key in self.archive.analyses if key not in self.used][-ANALYSES_KEPT:]
-        return {key: self.archive.analyses[key] for key in earlier} | self.used
+    def keep(self) -> None:
+        """Keeps the analyses of tonight, and the newest of earlier ones, if that can be."""
+        if self.used.keys() <= self.known.keys():
+            return
+        earlier = [key for key in self.known if key not in self.used][-ANALYSES_KEPT:]
+        kept = {key: self.known[key] for key in earlier} | self.used
+        with suppress(OSError):
+            private_files.make_folder(self.file.parent, exist_ok=True)
+            private_files.write_bytes_whole(self.file, json.dumps(kept).encode())
 
 
 def _build_series(

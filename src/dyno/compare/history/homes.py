@@ -1,14 +1,18 @@
-"""Where runs lie: a folder, or a place that `fsspec` opens; what is there, and whether it changed.
+"""Where runs lie: a folder, or a place that `fsspec` opens; what is there, and the points of each.
 
 A run within a run is none, and links are not followed. A record is never rewritten by Dyno, so a
 folder's run is as it was where `run.json` and the folder of its trials have their sizes and times.
+A run that changed a moment ago keeps no points yet: it may change again within the same tick of the
+file system's clock.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,13 +22,14 @@ from typing import Protocol
 
 from dyno import private_files
 from dyno.builds import cache
+from dyno.compare.history.points import PointsReader, ReadRun, RunSource, encode_run
 from dyno.errors import UsageError
-from dyno.runs.run_folder import COUNT_RECORD, COUNTS, RunFolder, list_records
+from dyno.runs.run_folder import COUNT_RECORD, COUNTS, POINTS, RunFolder, list_records
 
-#: The index of a home lies in it, hidden.
-INDEX_NAME = ".dyno-history.parquet"
-#: A larger file is no index.
-INDEX_BYTES_MAX = 1 << 30
+#: A larger file holds no points.
+POINTS_BYTES_MAX = 64 << 20
+#: A run whose records are younger keeps no points.
+SETTLED_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -48,15 +53,10 @@ class FoundRecords:
     has_others: bool = False
 
 
-class ForeignFile(Exception):
-    """Something that is no index lies in its place; says what."""
-
-
 class RunsHome(Protocol):
     """A place where runs lie. `name` is as the user wrote it, without secrets."""
 
     name: str
-    is_remote: bool
 
     def find_records(self) -> FoundRecords:
         """All runs and counts; `UsageError` where the home is not there."""
@@ -70,17 +70,89 @@ class RunsHome(Protocol):
     def locate(self, path: str) -> str:
         """Where a path of this home is, for others: absolute, or a URL."""
 
-    def read_index(self) -> bytes | None:
-        """The index as it lies there; None where there is none. Raises `ForeignFile`."""
+    def read_points(self, runs: Sequence[FoundRun]) -> Mapping[str, bytes]:
+        """What lies in the places of the runs' points, by path."""
 
-    def write_index(self, content: bytes) -> None:
-        """Writes it whole, or raises `OSError`."""
+    def write_points(self, run: FoundRun, content: bytes) -> None:
+        """Keeps the points of a run, if it is settled and that can be."""
+
+
+@dataclass(frozen=True)
+class HomeRuns:
+    """The runs of a home, as they were read."""
+
+    home: RunsHome
+    found: FoundRecords
+    runs: list[ReadRun]
+
+
+def read_home(home: RunsHome, *, anew: bool = False) -> HomeRuns:
+    """All runs of a home, each of which keeps its points from then on; `anew` reads every record.
+    `UsageError` where there is neither run nor count.
+    """
+    found = home.find_records()
+    if not found.runs and not found.counts:
+        cause = "a run of disks, or a capacity, has no history" if found.has_others else ""
+        hint = "`dyno compare` makes one"
+        raise UsageError(f"there is no run under {home.name}", cause=cause, hint=hint)
+    return _read_runs(home, found, anew=anew, keeps=True)
+
+
+def read_folders(
+    folders: Iterable[RunFolder],
+    counts: Iterable[Path] = (),
+    tell: Callable[[int], None] = lambda _: None,
+) -> list[HomeRuns]:
+    """Some runs of one home or several, and some records of counts; nothing is written there.
+    `tell` hears how many runs are read.
+    """
+    homes: dict[Path, FoundRecords] = {}
+    for folder in folders:
+        stamp = read_stamp(str(folder.path))
+        found = homes.setdefault(folder.path.parent, FoundRecords([], []))
+        found.runs.append(FoundRun(folder.path.name, stamp))
+    for file in counts:
+        homes.setdefault(file.parent, FoundRecords([], [])).counts.append(file.name)
+    count = itertools.count(1)
+    return [
+        _read_runs(LocalHome(home), found, tell=lambda: tell(next(count)))
+        for home, found in homes.items()
+    ]
+
+
+def _read_runs(
+    home: RunsHome,
+    found: FoundRecords,
+    *,
+    anew: bool = False,
+    keeps: bool = False,
+    tell: Callable[[], None] = lambda: None,
+) -> HomeRuns:
+    kept = {} if anew else home.read_points(found.runs)
+    reader, runs = PointsReader(), []
+    for each in found.runs:
+        place = home.locate(each.path)
+        source = RunSource(place, place.rpartition("/")[2], each.stamp)
+        content = kept.get(each.path)
+        run = reader.decode_run(content, source, each.path) if content else None
+        if run is None:
+            run = _read_records(home, source, each.path)
+            if keeps and not run.unreadable:
+                home.write_points(each, encode_run(run))
+        runs.append(run)
+        tell()
+    return HomeRuns(home, found, runs)
+
+
+def _read_records(home: RunsHome, source: RunSource, path: str) -> ReadRun:
+    from dyno.compare.history.gather import read_run
+
+    with home.open_run(path) as folder:
+        return read_run(folder, source, path)
 
 
 class LocalHome:
     """A folder, which may be a run itself."""
-
-    is_remote = False
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.name = folder, str(folder)
@@ -96,11 +168,9 @@ class LocalHome:
             if run:
                 runs.append(FoundRun(path, run))
             counts += count
-        others = not runs and not counts and self._has_others()
+        others = not runs and not counts
+        others = others and any(next(self.folder.rglob(name), None) for name in list_records())
         return FoundRecords(sorted(runs, key=lambda each: each.path), sorted(counts), others)
-
-    def _has_others(self) -> bool:
-        return any(next(self.folder.rglob(name), None) for name in list_records())
 
     def open_run(self, path: str) -> AbstractContextManager[RunFolder]:
         """The run's own folder."""
@@ -118,57 +188,57 @@ class LocalHome:
     def _resolved(self) -> str:
         return os.path.realpath(self.folder)
 
-    def find_index(self) -> Path:
-        """In the folder; where that cannot be written, in the cache, by the folder's path."""
-        inside = self.folder / INDEX_NAME
-        if os.access(self.folder, os.W_OK):
-            return inside
-        aside = find_cached_index(self._resolved)
-        return aside if aside.exists() or not inside.exists() else inside
+    def read_points(self, runs: Sequence[FoundRun]) -> Mapping[str, bytes]:
+        """Those in the runs' folders; else those in the cache."""
+        found = {}
+        for run in runs:
+            place = self.locate(run.path)
+            content = read_plain_file(f"{place}/{POINTS}")
+            if content is None:
+                content = read_plain_file(str(find_cached_points(place)))
+            if content is not None:
+                found[run.path] = content
+        return found
 
-    def read_index(self) -> bytes | None:
-        """What `find_index` holds."""
-        return read_index_file(self.find_index())
-
-    def write_index(self, content: bytes) -> None:
-        """Beside the runs, or in the cache."""
-        inside = os.access(self.folder, os.W_OK)
-        place = self.folder / INDEX_NAME if inside else find_cached_index(self._resolved)
-        write_index_file(place, content)
-
-
-def find_cached_index(home: str) -> Path:
-    """The index of a home that nobody may write to, by its place."""
-    name = f"{sha256(home.encode()).hexdigest()[:24]}.parquet"
-    return cache.find_root() / "history" / name
+    def write_points(self, run: FoundRun, content: bytes) -> None:
+        """In the run's folder, or in the cache where nobody may write there."""
+        newest_ns = max(map(int, run.stamp.split()), default=0)
+        if time.time_ns() - newest_ns < SETTLED_S * 1e9:
+            return
+        file = Path(self.locate(run.path), POINTS)
+        if os.access(file.parent, os.W_OK):
+            with suppress(OSError):
+                private_files.write_bytes_whole(file, content)
+        else:
+            write_cached_points(str(file.parent), content)
 
 
-def read_index_file(file: Path) -> bytes | None:
-    """A plain file's bytes, if it is there; `ForeignFile` for what is no file of ours."""
+def find_cached_points(place: str) -> Path:
+    """The points of a run that nobody may write to, by its place."""
+    return cache.find_root() / "history" / f"{sha256(place.encode()).hexdigest()[:24]}.json"
+
+
+def write_cached_points(place: str, content: bytes) -> None:
+    """Keeps the points of such a run, if that can be."""
+    file = find_cached_points(place)
+    with suppress(OSError):
+        private_files.make_folder(file.parent, exist_ok=True)
+        private_files.write_bytes_whole(file, content)
+
+
+def read_plain_file(file: str) -> bytes | None:
+    """The bytes of a plain file; None for anything else, and for one that is too large."""
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
+    except OSError:
         return None
-    except OSError as error:
-        raise ForeignFile(f"cannot be read: {(error.strerror or '').lower()}") from error
     try:
         found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            raise ForeignFile("is not a plain file")
-        if found.st_size > INDEX_BYTES_MAX:
-            raise ForeignFile("is too large for an index")
-        with os.fdopen(handle, "rb", closefd=False) as opened:
-            return opened.read()
+        if not stat.S_ISREG(found.st_mode) or found.st_size > POINTS_BYTES_MAX:
+            return None
+        return os.read(handle, found.st_size)
     finally:
         os.close(handle)
-
-
-def write_index_file(file: Path, content: bytes) -> None:
-    """For nobody but us, whole; `OSError`."""
-    if file.is_dir():
-        raise IsADirectoryError(f"{file} is a folder")
-    private_files.make_folder(file.parent, exist_ok=True)
-    private_files.write_bytes_whole(file, content)
 
 
 def _walk_records(folder: str, path: str) -> Iterator[tuple[str, str, list[str]]]:
@@ -192,17 +262,18 @@ def _join(path: str, name: str) -> str:
 
 
 def read_stamp(folder: str) -> str:
-    """Sizes and times of a run's records; empty where it is no run."""
+    """The size of a run's record, its time and that of its trials' folder; empty where it is no
+    run.
+    """
     try:
         run = os.stat(f"{folder}/run.json")
     except OSError:
         return ""
     try:
-        trials = os.stat(f"{folder}/trials")
+        trials_ns = os.stat(f"{folder}/trials").st_mtime_ns
     except OSError:
-        return f"{run.st_size} {run.st_mtime_ns} {run.st_ctime_ns}"
-    times = f"{run.st_mtime_ns} {run.st_ctime_ns} {trials.st_mtime_ns} {trials.st_ctime_ns}"
-    return f"{run.st_size} {times}"
+        trials_ns = 0
+    return f"{run.st_size} {run.st_mtime_ns} {trials_ns}"
 
 
 def _find_counts(folder: str, path: str) -> list[str]:

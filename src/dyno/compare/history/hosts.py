@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dyno.compare.history.points import Beside, Named, Point
 from dyno.record.host import select_facts
@@ -84,4 +85,5 @@ def _with_conditions(point: Point, complete: Callable[[Named], Named]) -> Point:
     if beside:
         engine, build, conditions = beside.key
         beside = Beside((engine, build, complete(conditions)), beside.value)
-    return replace(point, conditions=replace(point.conditions, alike=alike), beside=beside)
+    shared = replace(point.conditions, alike=alike)
+    return replace(point, conditions=shared, beside=beside)

@@ -3,19 +3,34 @@
 A point is a build in a run, not a restart: the restarts of a run share its hour, and would count
 as many independent data where there is one. What must be alike for two points to be comparable
 stands in their `SeriesConditions`; the build does not, since it is what a history is about.
+
+A run keeps its points in `points.json`, which is written with its verdict. It is derived: where it
+is missing or damaged, where the records have changed since, or another Dyno made it, whoever wants
+the points reads the records. What many points share is decoded once.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from collections.abc import Sequence
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
 
-from dyno.record import Metric
+from msgspec import Raw
+
+import dyno
+from dyno.record import Metric, decode
+from dyno.record.schema import Finite, Record
+
+#: What decides how points come out: records, their judging, conditions.
+SOURCES = ("record", "judge", "host/controls", "runs/run_folder.py", "compare/history")
 
 Named = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
-class SeriesConditions:
+class SeriesConditions(Record):
     """A metric of an engine, and all else that points of one series have alike, by name."""
 
     engine: str
@@ -27,16 +42,14 @@ class SeriesConditions:
 Key = tuple[str, Named, Named]
 
 
-@dataclass(frozen=True)
-class Beside:
+class Beside(Record):
     """The base that a point was measured along with: what it is, and the mean of its logs."""
 
     key: Key
-    value: float
+    value: Finite
 
 
-@dataclass(frozen=True)
-class PlayedWorkload:
+class PlayedWorkload(Record):
     """How a point was measured, as far as the command needs it that plays it again: the workload's
     name and script, its options with the candidate's own, and the run's controls.
     """
@@ -47,8 +60,7 @@ class PlayedWorkload:
     controls: Named
 
 
-@dataclass(frozen=True)
-class RunSource:
+class RunSource(Record):
     """The run that a point is of: where it lies, its folder's name, the stamp of its records."""
 
     place: str
@@ -56,8 +68,7 @@ class RunSource:
     stamp: str
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(Record):
     """A build in a run. `value` is the mean of the logs of the time that its `restarts` took: of
     restarts of one run, so one datum; `low` and `high` are the 95 % t interval of it, None where
     there was one restart.
@@ -68,16 +79,16 @@ class Point:
     the point is that itself, or it has no number.
     """
 
-    source: RunSource = field(repr=False)
+    source: RunSource
     began_utc: str
     spec: str
     build: Named
     conditions: SeriesConditions
-    played: PlayedWorkload = field(repr=False)
+    played: PlayedWorkload
     restarts: int
-    value: float
-    low: float | None
-    high: float | None
+    value: Finite
+    low: Finite | None
+    high: Finite | None
     host: Named = ()
     beside: Beside | None = None
 
@@ -97,18 +108,145 @@ class Point:
         return dict(self.build).get("version", "")
 
 
-@dataclass(frozen=True)
-class ReadRun:
+class ReadRun(Record):
     """What a history needs of one run, whose path is below its home.
 
-    `identity` is the same for copies of a run; of these the one of most `played_bytes` counts.
-    `unreadable` says why nothing can be told of it, `losses` what of it is in no series, and why.
+    `stamp` tells whether the records are those that were read, `sizes` the same wherever they were
+    copied to. `identity` is the same for copies of a run; of these the one of most `played_bytes`
+    counts. `unreadable` says why nothing can be told of it, `losses` what of it is in no series,
+    and why.
     """
 
     path: str
     stamp: str
+    sizes: str = ""
     identity: str = ""
     played_bytes: int = 0
     unreadable: str = ""
     losses: tuple[str, ...] = ()
     points: tuple[Point, ...] = ()
+
+
+@cache
+def compute_sources_sha256() -> str:
+    """A sum of the sources that decide what points a run has."""
+    package = Path(dyno.__file__).parent
+    whole = sha256()
+    for name in SOURCES:
+        place = package / name
+        for file in [place] if place.is_file() else sorted(place.rglob("*.py")):
+            whole.update(str(file.relative_to(package)).encode() + b"\0" + file.read_bytes())
+    return whole.hexdigest()
+
+
+def write_sizes(run_bytes: int, played: Sequence[int]) -> str:
+    """The sizes of a run's records, by which they are known wherever they were copied to."""
+    return f"{run_bytes} bytes, {len(played)} trials of {sum(played)} bytes"
+
+
+def encode_run(run: ReadRun) -> bytes:
+    """The content of `points.json`."""
+    told = decode.encode(run)
+    for row in told["points"]:
+        del row["source"]
+    del told["path"], told["unreadable"]
+    return json.dumps({"sources_sha256": compute_sources_sha256()} | told).encode()
+
+
+class _Base(Record):
+    key: Raw
+    value: Finite
+
+
+class _Row(Record):
+    """A point in its file: what others may share is left as it stands there."""
+
+    began_utc: str
+    spec: str
+    build: Raw
+    conditions: Raw
+    played: Raw
+    restarts: int
+    value: Finite
+    low: Finite | None
+    high: Finite | None
+    host: Raw
+    beside: _Base | None
+
+
+class _PointsFile(Record):
+    sources_sha256: str
+    stamp: str
+    sizes: str
+    identity: str
+    played_bytes: int
+    losses: tuple[str, ...]
+    points: list[_Row]
+
+
+class PointsReader:
+    """Reads files of points. What is written alike is decoded once and is one object: builds and
+    conditions are few, and points many.
+    """
+
+    def __init__(self) -> None:
+        self._decoded: dict[tuple[str, bytes], Any] = {}
+
+    def decode_run(self, content: bytes, source: RunSource, path: str) -> ReadRun | None:
+        """The run of a file's bytes; None where its records are others than those at `source`,
+        another Dyno made it, or it is none of ours.
+        """
+        told = decode.decode_quickly(_PointsFile, content)
+        if not told or told.sources_sha256 != compute_sources_sha256():
+            return None
+        if source.stamp not in (told.stamp, told.sizes):
+            return None
+        try:
+            points = tuple(self._read_point(source, row) for row in told.points)
+        except ValueError:
+            return None
+        return ReadRun(
+            path=path,
+            stamp=source.stamp,
+            sizes=told.sizes,
+            identity=told.identity,
+            played_bytes=told.played_bytes,
+            losses=told.losses,
+            points=points,
+        )
+
+    def _read_point(self, source: RunSource, row: _Row) -> Point:
+        base = row.beside
+        return Point(
+            source=source,
+            began_utc=row.began_utc,
+            spec=row.spec,
+            build=self._decode("build", row.build),
+            conditions=self._decode("conditions", row.conditions),
+            played=self._decode("played", row.played),
+            restarts=row.restarts,
+            value=row.value,
+            low=row.low,
+            high=row.high,
+            host=self._decode("host", row.host),
+            beside=Beside(self._decode("key", base.key), base.value) if base else None,
+        )
+
+    def _decode(self, name: str, text: Raw) -> Any:
+        key = name, bytes(text)
+        if key not in self._decoded:
+            found = decode.decode_quickly(_SHARED[name], key[1])
+            if found is None:
+                raise ValueError(f"{name} is not as it was written")
+            self._decoded[key] = found
+        return self._decoded[key]
+
+
+#: What points share.
+_SHARED: dict[str, Any] = {
+    "build": Named,
+    "host": Named,
+    "conditions": SeriesConditions,
+    "played": PlayedWorkload,
+    "key": Key,
+}

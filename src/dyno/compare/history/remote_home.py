@@ -1,43 +1,36 @@
 """Runs in object storage, or wherever else `fsspec` opens (`s3://bucket/runs`, `memory://runs`).
 
 Whoever may read there is `fsspec`'s affair, and its credentials are its own. A run is copied to
-this machine to be read, and the copy is removed. Every record has its own stamp here, since a
-listing tells sizes and times of all anyway.
+this machine to be read, and the copy is removed. Whether its points are those of its records is
+told by the sizes of all, which a listing has anyway.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from threading import Thread
 from typing import Any, TypeVar
 
 from dyno import scratch
 from dyno.compare.history.homes import (
-    INDEX_BYTES_MAX,
-    INDEX_NAME,
-    ForeignFile,
+    POINTS_BYTES_MAX,
     FoundRecords,
     FoundRun,
     LocalHome,
     RunsHome,
-    find_cached_index,
-    read_index_file,
-    write_index_file,
+    find_cached_points,
+    read_plain_file,
+    write_cached_points,
 )
+from dyno.compare.history.points import write_sizes
 from dyno.errors import HostError, UsageError
 from dyno.passwords import mask_password
-from dyno.runs.run_folder import COUNT_RECORD, LARGEST_BYTES, RunFolder
+from dyno.runs.run_folder import COUNT_RECORD, LARGEST_BYTES, POINTS, RunFolder
 
-#: What file systems call the time or the sum of what they hold.
-TOKENS = (
-    *("ETag", "etag", "md5Hash", "content_md5"),
-    *("LastModified", "last_modified", "updated", "mtime", "modified", "created"),
-)
 #: So long the place has to answer at all, and any later call: a listing may have many pages.
 ANSWER_S, CALL_S = 60.0, 600.0
 
@@ -59,8 +52,6 @@ def open_home(word: str) -> RunsHome:
 class RemoteHome:
     """A place that `fsspec` opens."""
 
-    is_remote = True
-
     def __init__(self, url: str, answer_s: float = ANSWER_S) -> None:
         self.name, self.answer_s = mask_password(url), answer_s
         try:
@@ -79,6 +70,7 @@ class RemoteHome:
             hint = "s3://bucket/runs, or another scheme that fsspec knows"
             raise UsageError(f"cannot open {self.name}", cause=str(error), hint=hint) from None
         self.root = root.rstrip("/")
+        self._points: dict[str, str] = {}
 
     def _ask(self, call: Callable[[], T], limit_s: float = CALL_S) -> T:
         """What a call answers, or raises; `HostError` where it does neither in time. Every file
@@ -108,15 +100,21 @@ class RemoteHome:
         names = {name.removeprefix(self.root).lstrip("/"): it for name, it in listed.items()}
         homes = {_get_parent(name) for name in names if PurePosixPath(name).name == "run.json"}
         outer = sorted(path for path in homes if homes.isdisjoint(_list_parents(path)))
-        stamps: dict[str, list[str]] = {path: [] for path in outer}
+        played: dict[str, list[int]] = {path: [] for path in outer}
+        own = dict.fromkeys(outer, 0)
         counts = []
         for name, info in sorted(names.items()):
-            path, inner = _split_at_run(name, stamps)
-            if inner == "run.json" or _TRIAL.fullmatch(inner):
-                stamps[path].append(f"{inner} {info.get('size')} {_find_token(info)}")
+            path, inner = _split_at_run(name, played)
+            size = info.get("size") or 0
+            if inner == "run.json":
+                own[path] = size
+            elif _TRIAL.fullmatch(inner):
+                played[path].append(size)
+            elif inner == POINTS and size <= POINTS_BYTES_MAX:
+                self._points[path] = f"{self.root}/{name}"
             elif PurePosixPath(name).name == COUNT_RECORD:
                 counts.append(name)
-        runs = [FoundRun(path, _hash("\n".join(each))) for path, each in stamps.items()]
+        runs = [FoundRun(path, write_sizes(own[path], sizes)) for path, sizes in played.items()]
         return FoundRecords(runs, counts)
 
     @contextmanager
@@ -154,28 +152,25 @@ class RemoteHome:
         """The URL, without its password."""
         return self.name.rstrip("/") if path == "." else f"{self.name.rstrip('/')}/{path}"
 
-    def read_index(self) -> bytes | None:
-        """The index beside the runs; else the one in the cache of who may not write there."""
+    def read_points(self, runs: Sequence[FoundRun]) -> Mapping[str, bytes]:
+        """Those beside the records, all asked for at once; else those in the cache."""
+        names = {self._points[run.path]: run.path for run in runs if run.path in self._points}
         with _explain_failures(self.name):
-            return self._ask(self._read_index_there)
+            told = self._ask(lambda: self.files.cat([*names], on_error="omit")) if names else {}
+        found = {names[name]: content for name, content in told.items() if name in names}
+        for run in runs:
+            kept = find_cached_points(self.locate(run.path))
+            if run.path not in found and (content := read_plain_file(str(kept))) is not None:
+                found[run.path] = content
+        return found
 
-    def _read_index_there(self) -> bytes | None:
-        place = f"{self.root}/{INDEX_NAME}"
-        if not self.files.exists(place):
-            return read_index_file(find_cached_index(self.name))
-        if self.files.isdir(place):
-            raise ForeignFile("is a folder")
-        if (self.files.size(place) or 0) > INDEX_BYTES_MAX:
-            raise ForeignFile("is too large for an index")
-        content: bytes = self.files.cat_file(place)
-        return content
-
-    def write_index(self, content: bytes) -> None:
-        """Beside the runs; in the cache where nobody may write there."""
+    def write_points(self, run: FoundRun, content: bytes) -> None:
+        """Beside the records; in the cache where nobody may write there."""
+        base = self.root if run.path == "." else f"{self.root}/{run.path}"
         try:
-            self._ask(lambda: self.files.pipe_file(f"{self.root}/{INDEX_NAME}", content))
+            self._ask(lambda: self.files.pipe_file(f"{base}/{POINTS}", content))
         except Exception:  # each file system refuses in its own way
-            write_index_file(find_cached_index(self.name), content)
+            write_cached_points(self.locate(run.path), content)
 
 
 @contextmanager
@@ -183,7 +178,7 @@ def _explain_failures(url: str) -> Iterator[None]:
     """What a file system fails with, in a sentence: each has errors of its own."""
     try:
         yield
-    except (UsageError, HostError, ForeignFile):
+    except (UsageError, HostError):
         raise
     except FileNotFoundError as error:
         cause = mask_password(" ".join(str(error).split()))
@@ -202,7 +197,7 @@ def _list_parents(path: str) -> list[str]:
     return [str(parent) for parent in PurePosixPath(path).parents]
 
 
-def _split_at_run(name: str, runs: dict[str, list[str]]) -> tuple[str, str]:
+def _split_at_run(name: str, runs: Collection[str]) -> tuple[str, str]:
     """The run that a file is of, and its place there; empty words where it is of none."""
     parts = PurePosixPath(name).parts
     for count in (1, 2):
@@ -210,14 +205,6 @@ def _split_at_run(name: str, runs: dict[str, list[str]]) -> tuple[str, str]:
         if len(parts) >= count and path in runs:
             return path, "/".join(parts[-count:])
     return "", ""
-
-
-def _find_token(info: dict[str, Any]) -> str:
-    return " ".join(str(info[name]) for name in TOKENS if info.get(name) is not None)
-
-
-def _hash(text: str) -> str:
-    return sha256(text.encode()).hexdigest()[:32]
 
 
 def _name_safely(name: str) -> str:

@@ -21,11 +21,11 @@ from dyno import private_files, scratch
 from dyno.errors import HostError, InternalError, UsageError, find_fullest
 from dyno.record.decode import load_json
 from dyno.runs.pack.hidden import Hiding, Known
-from dyno.runs.run_folder import FLEET_RECORD, LARGEST_BYTES, list_records
+from dyno.runs.run_folder import FLEET_RECORD, LARGEST_BYTES, POINTS, list_records
 
 SUFFIX = ".dyno.zip"
 #: Files of a run that are derived: left out, and made anew from what is packed.
-DERIVED = {"verdict.json", "report.html", "trials.csv"}
+DERIVED = {"verdict.json", POINTS, "report.html", "trials.csv"}
 #: An engine's data; and how a cluster is reached, with the files that were sent to its nodes.
 LEFT_OUT = {"home", "loaded", FLEET_RECORD, "files"}
 #: Text beside records that travels; anything else of a run (data, callgrind's files) stays behind.
