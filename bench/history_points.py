@@ -72,7 +72,7 @@ def write_run(home: Path, night: int, series: int, nights: int) -> None:
 def copy_run(folder: Path, number: int) -> None:
     """The same run of another series, its trials and points too."""
     series = json.loads((folder / "run.json").read_text())["seed"]
-    other = f"{series}{number}"
+    other = f"{number}{series}"  # no number begins with 0
     target = folder.with_name(f"{folder.name}-{number}")
     (target / "trials").mkdir(parents=True)
     for file in folder.glob("trials/*.json"):
