@@ -66,12 +66,20 @@ class Tab:
         self.wait("document.documentElement?.dataset.ready === 'yes'")
 
     def wait(self, condition: str) -> None:
-        """Waits until the JavaScript `condition` holds."""
+        """Waits until the JavaScript `condition` holds; a page that is just left holds nothing."""
         end = time.monotonic() + TIMEOUT_S
-        while not self.evaluate(condition):
+        while not self._holds(condition):
             if time.monotonic() > end:
                 raise TimeoutError(f"never true: {condition}; events: {self.complaints()}")
             time.sleep(0.05)
+
+    def _holds(self, condition: str) -> bool:
+        try:
+            return bool(self.evaluate(condition))
+        except RuntimeError as error:
+            if "navigated or closed" in str(error):
+                return False
+            raise
 
     def complaints(self) -> list[str]:
         """Console errors and warnings, uncaught exceptions, and what the page did to log them."""
