@@ -28,7 +28,7 @@ from resolution import INTERLEAVED, Case, log_ratios, prepare, valid_blocks
 
 from dyno.compare.calibration.comparison import burn_intermittently
 from dyno.instruments.time.run import play_run
-from dyno.judge.analysis.host_noise import compute_noise_shares
+from dyno.judge.analysis.blocks import compute_noise_shares
 from dyno.judge.analysis.run_view import RunView
 from dyno.record import Trial
 from dyno.runs.run_folder import create_run

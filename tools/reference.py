@@ -52,7 +52,7 @@ PAGES = {
         "dyno.host.checks",
     ),
     "play": (
-        *_package_pages("dyno.runs.experiment", "comparison", "toml_file", "candidates", "factors"),
+        *_package_pages("dyno.runs.experiment", "comparison", "toml_file", "candidates"),
         "dyno.runs.resolve.experiment",
         *_package_pages("dyno.runs.forecast", "estimate", "planner"),
         *_package_pages("dyno.instruments.time", "run", "watch"),

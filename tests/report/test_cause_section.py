@@ -25,7 +25,7 @@ from dyno.report import Book, export
 from dyno.report.html import page
 from dyno.report.sections import cause
 from dyno.runs.experiment import Measuring
-from dyno.runs.resolve.cpu_sampling import NOT_OURS, choose_cpu_sampling
+from dyno.runs.resolve.design import NOT_OURS, choose_cpu_sampling
 from report.page_text import draw, format_verdict
 from report.sampled_book import make_sampled_book
 

@@ -116,7 +116,7 @@ def command(**words: Any) -> int:
 
 def read_experiment(**words: Any) -> Experiment:
     from dyno.runs import experiment as experiments
-    from dyno.runs.experiment.factors import cross_factors
+    from dyno.runs.experiment.candidates import cross_factors
 
     command, crossed = judged_run.quote_command(), cross_factors(words["factors"], "factorial")
     if len(words["candidates"]) < 2 and not crossed.levels:

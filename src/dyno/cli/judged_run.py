@@ -99,7 +99,7 @@ def play_and_judge(experiment: Experiment, asked: RunOptions) -> Verdict:
 
     A second play is judged by itself, so a *slower* by chance is at most twice as likely.
     """
-    from dyno.compare.calibration.error_rates import quote_error_rates
+    from dyno.compare.calibration.store import quote_error_rates
     from dyno.compare.pilot.prepare import prepare
     from dyno.instruments.time.run import play_run
     from dyno.runs.forecast.estimate import forecast_run

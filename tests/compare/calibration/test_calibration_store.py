@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from dyno.cli.calibrate import describe_known
 from dyno.compare import calibration
 from dyno.compare.calibration import METHOD, CalibrationEntry
-from dyno.compare.calibration.error_rates import AGE_DAYS_MAX
+from dyno.compare.calibration.store import AGE_DAYS_MAX
 from dyno.errors import HostError
 from dyno.record import Run, decode
 from dyno.record.decode import encode

@@ -19,8 +19,7 @@ from dyno.compare.pilot.connections import (
     compute_idle_percent,
     summarize_load,
 )
-from dyno.compare.pilot.pinning import choose_pinning
-from dyno.compare.pilot.prepare import prepare
+from dyno.compare.pilot.prepare import choose_pinning, prepare
 from dyno.instruments.time.brief_play import BRIEF, PilotContext, play_briefly
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.analysis.sentence import describe_conditions, describe_pilot

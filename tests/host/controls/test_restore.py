@@ -140,7 +140,7 @@ def test_what_cannot_be_put_back_ends_with_64_and_stays_in_the_journal(
 
 
 def test_the_next_run_says_what_it_put_back(knobs: Path) -> None:
-    from dyno.runs.resolve.controls import recover_knobs
+    from dyno.runs.resolve.design import recover_knobs
 
     _killed(_holding("swap=0"))
     said: list[str] = []

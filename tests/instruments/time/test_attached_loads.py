@@ -14,8 +14,8 @@ from msgspec import structs
 from dyno.builds import Build
 from dyno.engines import Engine
 from dyno.errors import UsageError
-from dyno.instruments.time.attached_tables import LoadedTables, drop_leftovers, is_prepared
 from dyno.instruments.time.job import TrialJob
+from dyno.instruments.time.leftovers import LoadedTables, drop_leftovers, is_prepared
 from dyno.record import PhaseRecord
 from dyno.runs.resolve.preconditions import check_no_tables
 from dyno.runs.run_folder import RunFolder

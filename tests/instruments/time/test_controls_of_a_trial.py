@@ -21,7 +21,7 @@ from dyno.instruments.time.controls import NO_COPY
 from dyno.instruments.time.run import play_once
 from dyno.record import ControlCondition, Trial
 from dyno.runs.experiment import Measuring, compare_candidates
-from dyno.runs.resolve.controls import make_control_target
+from dyno.runs.resolve.design import make_control_target
 from dyno.runs.resolve.experiment import draft_run
 
 SHORT = {"time": "0.2", "warmup_time": "0", "table_size": "10"}

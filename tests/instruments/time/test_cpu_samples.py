@@ -28,7 +28,7 @@ from dyno.record import Trial
 from dyno.record.profile import PROFILE, CpuProfile, ProfiledFunction
 from dyno.runs import experiment
 from dyno.runs.experiment import Measuring
-from dyno.runs.resolve.cpu_sampling import choose_cpu_sampling, try_sampling
+from dyno.runs.resolve.design import choose_cpu_sampling, try_sampling
 from dyno.runs.resolve.draft import Prepared
 from dyno.runs.resolve.experiment import draft_run
 from dyno.runs.run_folder import RunFolder, create_run

@@ -14,7 +14,7 @@ from dyno.record import CLIENT_BASELINE, Run, Trial, Verdict
 from dyno.report import Book, export
 from dyno.runs import experiment
 from dyno.runs.experiment import Measuring
-from dyno.runs.experiment.factors import CrossedFactors
+from dyno.runs.experiment.candidates import CrossedFactors
 from dyno.runs.resolve.experiment import draft_run
 from dyno.runs.run_folder import RunFolder, create_run
 

@@ -10,9 +10,8 @@ from msgspec import structs
 from sampled_trials import ENGINE, Costs, add_profile, change, make_sampled, vary
 
 from dyno.judge.analysis.cpu_samples import ENGINES_OWN, LIBRARIES, UNKNOWN
-from dyno.judge.analysis.explained_time import compute_fieller_share
 from dyno.judge.analysis.layer_words import describe_cpu, describe_explained
-from dyno.judge.analysis.layers import compare_layers
+from dyno.judge.analysis.layers import compare_layers, compute_fieller_share
 from dyno.judge.analysis.run_view import RunView
 from dyno.profile.layers import ALLOCATION, C_LIBRARY, EXTENSIONS, LOADER
 from dyno.record import Cause, Conditions, PinningCondition, Run, Trial

@@ -10,7 +10,7 @@ from fakes import make_load, make_phase, make_readings, make_tally
 from msgspec.structs import replace
 from ways_to_be_fooled import assert_caught, assert_refused
 
-from dyno.judge.analysis.margins import list_declared_primaries
+from dyno.judge.analysis.effects import list_declared_primaries
 from dyno.record import (
     Candidate,
     Conditions,

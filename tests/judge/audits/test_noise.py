@@ -9,7 +9,7 @@ from audit_records import with_margin
 from fakes import make_readings, make_record, make_run, make_tally, make_trial
 from msgspec import structs
 
-from dyno.judge.analysis.host_noise import compute_shares
+from dyno.judge.analysis.blocks import compute_shares
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import load_audits
 from dyno.record import Finding, Trial

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from dyno.compare.pilot.connections import CONNECTIONS, choose_fewest_connections
-from dyno.compare.pilot.pinning import choose_pinning
-from dyno.compare.pilot.prepare import prepare
+from dyno.compare.pilot.prepare import choose_pinning, prepare
 from dyno.record import IDLE_PERCENT, Run
 from dyno.runs.experiment import Measuring, compare_candidates
 from dyno.runs.resolve.experiment import draft_run

@@ -9,7 +9,7 @@ import pytest
 from dyno.cli import run_words
 from dyno.former_names import FormerNameWarning
 from dyno.runs import experiment, experiments
-from dyno.runs.experiment.factors import list_cells
+from dyno.runs.experiment.candidates import list_cells
 from dyno.runs.resolve.candidates import find_factor_kinds
 from dyno.runs.resolve.workloads import resolve_workloads
 

@@ -9,7 +9,7 @@ import pytest
 from dyno.errors import UsageError
 from dyno.runs import experiment
 from dyno.runs.experiment import candidates
-from dyno.runs.experiment.factors import CrossedFactors, cross_factors, list_cells
+from dyno.runs.experiment.candidates import CrossedFactors, cross_factors, list_cells
 
 TEXT = """
 candidates = ["old=null@200us", "null@210us"]

@@ -13,8 +13,8 @@ from dyno.instruments.time.blocks import choose_baseline_attempt
 from dyno.record import Factor, Run
 from dyno.runs import experiment
 from dyno.runs.experiment import Measuring
-from dyno.runs.experiment.factors import CrossedFactors, Crossing
-from dyno.runs.forecast.detection import count_family
+from dyno.runs.experiment.candidates import CrossedFactors, Crossing
+from dyno.runs.forecast.estimate import count_family
 from dyno.runs.resolve.candidates import find_factor_kinds, list_requests
 from dyno.runs.resolve.design import list_due_baselines
 from dyno.runs.resolve.experiment import draft_run, outline_experiment

@@ -107,7 +107,7 @@ def _describe_order(run: Run) -> str:
 
 def _format_margins(run: Run) -> str:
     """`2 %`, or `2 or 5 %` where primaries have margins of their own."""
-    from dyno.judge.analysis.margins import list_declared_primaries
+    from dyno.judge.analysis.effects import list_declared_primaries
 
     plans = run.workloads
     own = {
@@ -144,7 +144,7 @@ def format_cells_comment(file: Path) -> str:
     the file cannot be read.
     """
     from dyno.runs import experiment
-    from dyno.runs.experiment.factors import list_cells
+    from dyno.runs.experiment.candidates import list_cells
 
     try:
         made = experiment.read_experiment(file)

@@ -4,11 +4,11 @@
 not. What plays is not imported here, since a run that is resolved asks for the rates.
 """
 
-from dyno.compare.calibration.error_rates import find_error_rates
 from dyno.compare.calibration.store import (
     METHOD,
     CalibrationEntry,
     append,
+    find_error_rates,
     find_store,
     instrument,
     read_entries,

@@ -26,7 +26,7 @@ from dyno.compare.history.points import (
 )
 from dyno.errors import HostError, UsageError
 from dyno.judge.analysis.analysis import Analysis
-from dyno.judge.analysis.margins import DeclaredPrimary
+from dyno.judge.analysis.effects import DeclaredPrimary
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interval import compute_t_interval
 from dyno.judge.stats.log_ratio import Floats

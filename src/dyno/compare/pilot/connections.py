@@ -29,7 +29,7 @@ from dyno.instruments.time.brief_play import (
     explain_not_brief,
     play_briefly,
 )
-from dyno.judge.analysis.host_noise import compute_foreign_ns, compute_shares
+from dyno.judge.analysis.blocks import compute_foreign_ns, compute_shares
 from dyno.record import (
     IDLE_PERCENT,
     SWEPT,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dyno import private_files
 from dyno.builds import Say
-from dyno.compare.calibration.error_rates import quote_error_rates
+from dyno.compare.calibration.store import quote_error_rates
 from dyno.compare.pilot.prepare import prepare
 from dyno.compare.shards.dealing import choose_seed, name_cell
 from dyno.errors import HostError, UsageError, find_fullest

@@ -20,11 +20,11 @@ from dyno.host.processes import iterate_stopping_family
 from dyno.instruments.capacity.limits import count_events_least, count_events_wanted
 from dyno.instruments.capacity.search import WIDEN_FIRST, WIDEN_LATER, RateSearch
 from dyno.instruments.capacity.steps import judge_step
-from dyno.instruments.time.attached_tables import LoadedTables
 from dyno.instruments.time.controls import act_after_restore, hold_controls
 from dyno.instruments.time.engine_session import EngineSession, SessionPart
 from dyno.instruments.time.freezer import NeverFrozen, ProcessFreezer
 from dyno.instruments.time.job import LoadChoice, Tools, TrialJob, TrialNotes
+from dyno.instruments.time.leftovers import LoadedTables
 from dyno.instruments.time.loads import choose_load, prepare_load
 from dyno.instruments.time.run import LoadChooser, make_temporary_run
 from dyno.instruments.time.trial import compute_trial_seed

@@ -18,7 +18,7 @@ from dyno.instruments.capacity.folder import CapacityFolder
 from dyno.instruments.capacity.limits import count_events_least
 from dyno.instruments.capacity.player import LONGEST_S, BlockPlayer, BlockTold, Told
 from dyno.instruments.capacity.steps import find_patience_s
-from dyno.instruments.time.attached_tables import drop_leftovers
+from dyno.instruments.time.leftovers import drop_leftovers
 from dyno.judge.capacity import find_restart_rate, judge_capacity
 from dyno.record import Phase
 from dyno.record.capacity import CapacityBlock, CapacityPlan, CapacityResult, LimitTerm

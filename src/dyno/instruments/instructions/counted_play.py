@@ -16,10 +16,10 @@ from dyno.driver.plan import Excerpt
 from dyno.errors import TrialFailed
 from dyno.host.probes import Measure, Probe, ProbeTarget
 from dyno.host.processes import list_process_family, read_start_ticks
-from dyno.instruments.time.attached_tables import LoadedTables
 from dyno.instruments.time.controls import hold_controls
 from dyno.instruments.time.engine_session import EngineSession, SessionPart
 from dyno.instruments.time.job import TrialJob, TrialNotes
+from dyno.instruments.time.leftovers import LoadedTables
 from dyno.instruments.time.loads import PREPARE
 from dyno.judge.analysis.measures import count_operations
 from dyno.profile.valgrind import FILES, Valgrind

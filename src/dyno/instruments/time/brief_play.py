@@ -18,11 +18,11 @@ from dyno.engines import Engine, Server, Snapshots
 from dyno.errors import TrialFailed
 from dyno.host.probes import Probe
 from dyno.host.processes import list_process_family, sum_cpu_ns
-from dyno.instruments.time.attached_tables import LoadedTables
 from dyno.instruments.time.controls import hold_controls
 from dyno.instruments.time.echo import EchoEngine
 from dyno.instruments.time.engine_session import EngineSession, SessionPart
 from dyno.instruments.time.job import Tools, TrialJob, TrialNotes
+from dyno.instruments.time.leftovers import LoadedTables
 from dyno.instruments.time.loads import PREPARE, choose_load, prepare_load
 from dyno.instruments.time.run import make_temporary_run
 from dyno.instruments.time.trial import compute_trial_seed

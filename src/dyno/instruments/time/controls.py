@@ -13,7 +13,7 @@ from dyno.host.controls import AfterRestore, AfterStart, ControlResult
 from dyno.host.probes import flushes
 from dyno.instruments.time.job import TrialJob, TrialNotes
 from dyno.record import ControlCondition, PinningCondition
-from dyno.runs.resolve.controls import make_control_target
+from dyno.runs.resolve.design import make_control_target
 
 #: Why a control of a load's copy rests.
 NO_COPY = "the data were loaded in this trial, and are as warm as that left them"

@@ -29,7 +29,7 @@ from dyno.engines import NO_CONDITIONS, Server, StartConditions
 from dyno.errors import TrialFailed
 from dyno.host.controls import load_controls
 from dyno.instruments.time.blocks import ATTEMPTS
-from dyno.judge.analysis.host_noise import is_calm
+from dyno.judge.analysis.blocks import is_calm
 from dyno.record import (
     Candidate,
     Pace,

@@ -18,7 +18,6 @@ from dyno import driver
 from dyno.driver.plan import Excerpt, Plan, Script
 from dyno.engines import Server, StartConditions
 from dyno.errors import DynoError, InternalError, TrialFailed
-from dyno.instruments.time.attached_tables import CLEANUP, PREPARE, LoadedTables, is_prepared
 from dyno.instruments.time.controls import (
     ControlStack,
     act_after_start,
@@ -32,6 +31,7 @@ from dyno.instruments.time.evidence import (
     read_ledger,
 )
 from dyno.instruments.time.job import AskedLog, TrialJob, TrialNotes
+from dyno.instruments.time.leftovers import CLEANUP, PREPARE, LoadedTables, is_prepared
 from dyno.instruments.time.phases import PhaseLoop
 from dyno.instruments.time.plans import (
     note_texts,

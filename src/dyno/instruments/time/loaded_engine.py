@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dyno.engines import Server
-from dyno.instruments.time.attached_tables import PREPARE, LoadedTables
 from dyno.instruments.time.brief_play import make_pilot_job
 from dyno.instruments.time.controls import ControlStack
 from dyno.instruments.time.engine_session import EngineSession, SessionPart
 from dyno.instruments.time.job import Tools, TrialNotes
+from dyno.instruments.time.leftovers import PREPARE, LoadedTables
 from dyno.instruments.time.run import make_temporary_run
 from dyno.runs.resolve.draft import RunDraft
 

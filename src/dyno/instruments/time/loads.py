@@ -30,11 +30,11 @@ from dyno.builds import cache
 from dyno.disk_use import measure_file_bytes
 from dyno.engines import Snapshots, UpgradesFolders
 from dyno.errors import HostError, TrialFailed
-from dyno.instruments.time.attached_tables import LoadedTables
 from dyno.instruments.time.controls import hold_controls
 from dyno.instruments.time.engine_session import EngineSession, SessionPart
 from dyno.instruments.time.evidence import check_integrity
 from dyno.instruments.time.job import LoadChoice, TrialJob, TrialNotes
+from dyno.instruments.time.leftovers import LoadedTables
 from dyno.instruments.time.watch import Watch
 from dyno.judge.analysis.judge import InterimResult
 from dyno.record import FolderUpgrade, PhaseRecord, Trial, WorkloadPlan

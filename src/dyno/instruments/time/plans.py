@@ -17,9 +17,9 @@ from dyno.driver import StatementExample
 from dyno.driver.plan import Plan
 from dyno.engines import Ask, Explains, ExplainsGeneric
 from dyno.errors import DynoError
-from dyno.instruments.time.attached_tables import CLEANUP, PREPARE
 from dyno.instruments.time.job import TrialJob
 from dyno.instruments.time.known_statements import KnownText
+from dyno.instruments.time.leftovers import CLEANUP, PREPARE
 from dyno.record import OF_VALUES, PhaseRecord, StatementKind, StatementTally
 from dyno.workloads.replay.logs import PREPARED
 from dyno.workloads.replay.order import OrderedLog, list_executions

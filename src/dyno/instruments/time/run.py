@@ -17,9 +17,9 @@ from dyno import engines, private_files, scratch
 from dyno.builds import Say, cache
 from dyno.errors import InternalError, TrialFailed, UsageError
 from dyno.instruments.time import echo
-from dyno.instruments.time.attached_tables import drop_leftovers
 from dyno.instruments.time.blocks import (
     NextBlock,
+    RunLength,
     choose_baseline_attempt,
     choose_next_block,
     draw_block_order,
@@ -43,7 +43,7 @@ from dyno.instruments.time.job import (
     TrialJob,
 )
 from dyno.instruments.time.known_statements import KnownStatements, KnownText
-from dyno.instruments.time.length import RunLength
+from dyno.instruments.time.leftovers import drop_leftovers
 from dyno.instruments.time.loads import choose_load, stop_where_failed, with_upgraded
 from dyno.instruments.time.log_contents import LogReplies
 from dyno.instruments.time.saved_answers import LogPlays

@@ -19,7 +19,6 @@ from dyno import private_files
 from dyno.disk_use import measure_file_bytes
 from dyno.engines import ReadsSql
 from dyno.errors import DynoError
-from dyno.instruments.time.attached_tables import LoadedTables
 from dyno.instruments.time.controls import (
     act_after_restore,
     describe_conditions,
@@ -29,6 +28,7 @@ from dyno.instruments.time.controls import (
 from dyno.instruments.time.engine_session import EngineSession, SessionPart
 from dyno.instruments.time.interleaving import InterleavedBlock, InterleavingBroken
 from dyno.instruments.time.job import LoadChoice, TrialJob, TrialNotes
+from dyno.instruments.time.leftovers import LoadedTables
 from dyno.instruments.time.loads import PREPARE, begin_with_upgraded, prepare_load
 from dyno.instruments.time.watch import Event, Watch
 from dyno.record import Conditions, Failure, LoadCondition, Status, Trial

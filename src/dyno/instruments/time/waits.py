@@ -19,8 +19,8 @@ from dyno.driver.plan import SlicePlan
 from dyno.engines import Server, TellsWaits
 from dyno.errors import DynoError
 from dyno.host.processes import sum_cpu_ns
-from dyno.instruments.time.attached_tables import CLEANUP, PREPARE
 from dyno.instruments.time.job import TrialJob
+from dyno.instruments.time.leftovers import CLEANUP, PREPARE
 from dyno.instruments.time.switch import iterate_turns
 from dyno.record.waits import SessionState, WaitKind, WaitProfile
 

@@ -22,13 +22,13 @@ from dyno.judge.analysis.layer_words import CHANGED, describe_cpu
 from dyno.judge.analysis.layers import compare_layers
 from dyno.judge.analysis.plans import ComparedPlans, compare_plans
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.analysis.wait_words import (
+from dyno.judge.analysis.waits import (
+    compare_waits,
     list_other_waits,
     list_waits_for_others,
     say_other_waits,
     say_waits_for_others,
 )
-from dyno.judge.analysis.waits import compare_waits
 from dyno.record import Cause, Comparison, CounterDifference, PlanChange, WaitDifference
 from dyno.record.cause import CauseClause, CpuDifference, ExplainedShare
 from dyno.record.count import Count

@@ -12,7 +12,7 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from dyno.judge.analysis.blocks import Blocks, find_latest_attempts, join_blocks, sort_blocks
-from dyno.judge.analysis.margins import DeclaredPrimary, list_declared_primaries
+from dyno.judge.analysis.effects import DeclaredPrimary, list_declared_primaries
 from dyno.judge.analysis.measures import (
     Numbers,
     Played,

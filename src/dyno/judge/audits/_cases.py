@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from dyno.judge.analysis.margins import find_margin_percent
+from dyno.judge.analysis.effects import find_margin_percent
 from dyno.record import (
     Candidate,
     Finding,

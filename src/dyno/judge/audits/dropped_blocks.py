@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from dyno.judge.analysis.analysis import Analysis
+from dyno.judge.analysis.blocks import compute_noise_shares
 from dyno.judge.analysis.comparisons import ComparisonContext, PairedMetric, pair_metrics
 from dyno.judge.analysis.effect_words import describe_word
-from dyno.judge.analysis.host_noise import compute_noise_shares
 from dyno.judge.analysis.rows import CLEARED, judge_comparisons
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.drops import AGAINST_LEVEL, compute_slower_p

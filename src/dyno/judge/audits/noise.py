@@ -30,8 +30,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import mean, median
 
-from dyno.judge.analysis.host_noise import SHARED, compute_noise_shares, sum_counter_gains
-from dyno.judge.analysis.margins import find_margin_percent
+from dyno.judge.analysis.blocks import SHARED, compute_noise_shares, sum_counter_gains
+from dyno.judge.analysis.effects import find_margin_percent
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import Unchecked, conclude
 from dyno.judge.stats.sign_test import compute_sign_p

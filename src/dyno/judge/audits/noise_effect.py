@@ -21,8 +21,8 @@ from statistics import mean
 import numpy as np
 from scipy.special import stdtr
 
+from dyno.judge.analysis.blocks import compute_noise_shares
 from dyno.judge.analysis.comparisons import PairedMetric, pair_metrics
-from dyno.judge.analysis.host_noise import compute_noise_shares
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import Unchecked, conclude, count_of
 from dyno.judge.stats.log_ratio import Floats, to_percent

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from dyno.judge.analysis.host_noise import is_calm
+from dyno.judge.analysis.blocks import is_calm
 from dyno.judge.analysis.measures import is_baseline
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import (

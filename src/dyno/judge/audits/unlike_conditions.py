@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from dyno.judge.analysis.host_noise import SHARED, compute_noise_shares
+from dyno.judge.analysis.blocks import SHARED, compute_noise_shares
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import Unchecked, conclude
 from dyno.record import Candidate, Conditions, DataCondition, Finding, Trial

@@ -13,8 +13,7 @@ from typing import Any
 from dyno.errors import UsageError, build_unknown_error
 from dyno.record import OptionVerdict
 from dyno.runs.experiment import candidates
-from dyno.runs.experiment.candidates import Spec
-from dyno.runs.experiment.factors import CrossedFactors
+from dyno.runs.experiment.candidates import CrossedFactors, Spec
 
 BLOCKS = range(3, 201)
 LOADS = range(25)

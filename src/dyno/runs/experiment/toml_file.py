@@ -15,7 +15,7 @@ from typing import Any
 
 from dyno.errors import DynoError, UsageError, build_unknown_error
 from dyno.runs.experiment import candidates
-from dyno.runs.experiment.candidates import Spec
+from dyno.runs.experiment.candidates import CrossedFactors, Spec, cross_factors
 from dyno.runs.experiment.comparison import (
     METRICS,
     Experiment,
@@ -26,7 +26,6 @@ from dyno.runs.experiment.comparison import (
     format_options,
     normalize_option_name,
 )
-from dyno.runs.experiment.factors import CrossedFactors, cross_factors
 from dyno.runs.experiments import find_experiment, list_experiments
 
 #: TOML's types in TOML's words.

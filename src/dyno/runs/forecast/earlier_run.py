@@ -12,7 +12,7 @@ from typing import NoReturn
 from dyno.errors import UsageError
 from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.comparisons import PairedMetric
-from dyno.judge.analysis.margins import DeclaredPrimary
+from dyno.judge.analysis.effects import DeclaredPrimary
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.analysis.spread import Sources, find_spread_sources
 from dyno.judge.stats.components import LOADS

@@ -19,15 +19,17 @@ from dyno.judge.stats.log_ratio import to_log, to_percent
 from dyno.judge.stats.power import compute_mde80, estimate_blocks, estimate_chances
 from dyno.record import Run
 from dyno.runs.experiment import BLOCKS
-from dyno.runs.forecast.detection import (
+from dyno.runs.forecast.earlier_run import EarlierRun
+from dyno.runs.forecast.estimate import (
     SDS_PERCENT,
     PlannedPrimary,
+    RunCost,
     assume_primaries,
     count_family,
+    estimate_block_s,
+    estimate_cost,
     plan_primaries,
 )
-from dyno.runs.forecast.earlier_run import EarlierRun
-from dyno.runs.forecast.estimate import RunCost, estimate_block_s, estimate_cost
 from dyno.runs.resolve.draft import Prepared
 
 

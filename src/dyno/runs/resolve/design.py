@@ -1,22 +1,29 @@
 """The design of a run: when its data are looked at, its margin, its limits, its controls.
 
-And whether a block's trials are interleaved, which is wherever that is sound.
+And whether a block's trials are interleaved, which is wherever that is sound; whether CPU time can
+be sampled beside the phases, tried before the first trial; what a killed run's controls left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 from msgspec.structs import replace
 
-from dyno.builds import Say
-from dyno.errors import UsageError
-from dyno.host.controls import HoldsHost
+from dyno.builds import Build, Say
+from dyno.driver.sampler import CpuSampler
+from dyno.engines import Attaches, Engine, Knobs, Preloads, Remarks
+from dyno.errors import DynoError, UsageError
+from dyno.host.controls import NOT_HERE, ControlTarget, HoldsHost, load_controls, put_back
 from dyno.host.controls import load_controls as all_controls
 from dyno.judge.stats.interim_analyses import MAX, choose_analyses_up_to
+from dyno.profile.layers import list_sampled_layers
 from dyno.record import Candidate, Design, Interleaving, Slice, WorkloadPlan
+from dyno.record.profile import CpuSampling
 from dyno.runs.experiment import Experiment, Measuring
-from dyno.runs.resolve.controls import ResolvedCandidate
+from dyno.runs.experiment.candidates import OwnedKeys, Spec
 
 #: The function of a script for sysbench that begins and ends its events itself.
 OWN_LOOP = "thread_run"
@@ -153,3 +160,123 @@ def explain_why_not(
         if len(names) > 1:
             return f"the candidates play different phases of {workload.name}"
     return ""
+
+
+NOT_WANTED = "it was not asked for (--profile off)"
+NOT_OURS = "the servers run already, and are not ours to look into"
+#: A server sleeps and wakes for each request, and each time its thread's timer is set and stopped:
+#: a short statement then takes twice its CPU time (docs/evidence/cpu-samples.md).
+BY_THREADS = (
+    "the kernel permits samples of each thread only, which cost a server more than its work: "
+    "`sysctl kernel.perf_event_paranoid=0` permits those of all CPUs"
+)
+
+
+def choose_cpu_sampling(
+    measuring: Measuring,
+    candidates: Sequence[Candidate],
+    make: Callable[[], CpuSampler] = CpuSampler,
+) -> CpuSampling:
+    """How the CPU time of `candidates` is sampled, or why it is not."""
+    if not measuring.cpu_profile:
+        if measuring.cpu_stacks:
+            raise UsageError("cpu_stacks needs cpu_profile", hint="leave out cpu_profile = false")
+        return CpuSampling(NOT_WANTED)
+    if all(side.attached for side in candidates):
+        return CpuSampling(NOT_OURS)
+    tried = try_sampling(make)
+    if tried.scope == "threads" and not all(side.embedded for side in candidates):
+        return CpuSampling(BY_THREADS)
+    layers = {side.engine: list_sampled_layers(side.engine) for side in candidates}
+    return replace(tried, layers=layers, stacks=measuring.cpu_stacks)
+
+
+def try_sampling(make: Callable[[], CpuSampler] = CpuSampler) -> CpuSampling:
+    """How a process of ours can be sampled here, or why none can."""
+    try:
+        with make() as sampler:
+            started = sampler.start([os.getpid()])
+            sampler.stop()
+    except DynoError as refused:
+        return CpuSampling(refused.sentence)
+    return CpuSampling("", started.event, started.scope, started.kernel, sampler.period_ns)
+
+
+ResolvedCandidate = tuple[Candidate, Engine, Build]
+
+
+def recover_knobs(say: Say) -> None:
+    """Puts back the knobs of the host that a run which was killed has left.
+
+    What cannot be put back is said, and stops nobody: the run may not touch that knob at all.
+    """
+    try:
+        for outcome in put_back():
+            if outcome.state != "in use":
+                say(f"left by a run that was killed: {outcome}")
+    except DynoError as error:
+        say(f"could not put back what a killed run left: {error.message}: {error.cause}")
+
+
+def make_control_target(engine: Engine, build: Build, home: Path) -> ControlTarget:
+    """What the controls are held for."""
+    found = build.attached and isinstance(engine, Attaches)
+    return ControlTarget(
+        embedded=engine.embedded,
+        attached=build.attached,
+        # of a server that runs already nothing is started: it is found
+        pid=engine.start(build, home, {}).pid if found else None,
+        home=home,
+        settings=engine.knobs if isinstance(engine, Knobs) else {},
+        preloads=isinstance(engine, Preloads),
+    )
+
+
+def tell_refusals(
+    sides: Iterable[ResolvedCandidate], run_controls: dict[str, str], home: Path, say: Say
+) -> None:
+    """Says which of the chosen controls cannot be held for data in `home`, as every trial will."""
+    refusals = {
+        f"{NOT_HERE}: {name}={value}: {why}"
+        for side, engine, build in sides
+        for name, value in (run_controls | side.controls).items()
+        if value != load_controls()[name].default
+        if (
+            why := load_controls()[name].find_refusal(
+                value, make_control_target(engine, build, home)
+            )
+        )
+    }
+    for sentence in sorted(refusals):
+        say(sentence)
+
+
+def tell_remarks(sides: Iterable[ResolvedCandidate], say: Say) -> None:
+    """Says which keys of the candidates can have no effect, and what a bare number amounts to."""
+    told = {
+        f"note: {remark}"
+        for side, engine, build in sides
+        if isinstance(engine, Remarks) and not build.attached
+        for remark in engine.list_remarks(build, side.settings)
+    }
+    for sentence in sorted(told):
+        say(sentence)
+
+
+def find_settings_of_controls(
+    spec: Spec, engine: Engine, owned: OwnedKeys, run_controls: dict[str, str]
+) -> dict[str, str]:
+    """The candidate's settings, those among them that its controls are called in this engine.
+
+    `UsageError` where one is also set by hand, to something else. A server that runs already is
+    not set.
+    """
+    knobs = engine.knobs if isinstance(engine, Knobs) and not spec.is_url else {}
+    wanted: dict[str, str] = {}
+    for name, value in (run_controls | owned.controls).items():
+        for setting, text in knobs.get(name, {}).get(value, {}).items():
+            if owned.settings.get(setting, text).lower() != text.lower():
+                message = f"{spec.name} has both {name}={value} and {setting}"
+                raise UsageError(message, hint="both set the same thing: leave one out")
+            wanted[setting] = text
+    return owned.settings | wanted

@@ -28,22 +28,24 @@ from dyno.runs.experiment import Experiment, Measuring, candidates
 from dyno.runs.resolve.candidates import (
     check_request,
     list_candidate_facts,
+    match_a_server,
     outline_candidate,
     resolve_candidates,
     resolve_control_values,
     resolve_factors,
     with_base_options,
 )
-from dyno.runs.resolve.controls import (
+from dyno.runs.resolve.design import (
     ResolvedCandidate,
+    choose_cpu_sampling,
+    choose_interleaving,
+    make_design,
     recover_knobs,
     tell_refusals,
     tell_remarks,
+    with_interleaving,
 )
-from dyno.runs.resolve.cpu_sampling import choose_cpu_sampling
-from dyno.runs.resolve.design import choose_interleaving, make_design, with_interleaving
 from dyno.runs.resolve.draft import Prepared, RunDraft
-from dyno.runs.resolve.likeness import match_a_server
 from dyno.runs.resolve.preconditions import settle_for_clients
 from dyno.runs.resolve.workloads import CandidateRequest, resolve_workloads
 from dyno.runs.run_folder import make_run_to_come
