@@ -1,5 +1,5 @@
-"""The packages of `src/dyno`, and who may know whom: what `test_tidy` holds, and what the table of
-ARCHITECTURE.md is made from (`tools/reference.py`).
+"""The packages of `src/dyno`, and who may know whom: what `test_tidy` holds, and what
+docs/reference/packages.md is made from (`tools/reference.py`).
 
 A package stands below those that it knows. `SHARED` are small files that every package may know.
 """

@@ -30,6 +30,7 @@ COMMITTED = (
     "reference/audits.md",
     "reference/cli.md",
     "reference/controls.md",
+    "reference/packages.md",
     "evidence/fooled.md",
 )
 
@@ -88,9 +89,8 @@ STRICT = "doubtful where `--strict` asks for it"
 FUNCTION_DEFAULT = re.compile(r"<function .*? at 0x[0-9a-f]+>")
 
 
-#: The table in ARCHITECTURE.md whose first column is `package`.
+#: The table in docs/evidence/disk.md whose first column is `trap`.
 TRAP_TABLE = re.compile(r"\| trap \| caught by \|.*\n(?:\|.*\n)+")
-PACKAGE_TABLE = re.compile(r"\| package \| is \| knows \|\n(?:\|.*\n)+")
 
 #: Documents written by hand, in which the code's own figures stand.
 BY_HAND = ("README.md", "CONTRIBUTING.md", "docs/METHOD.md", "docs/guides/README.md")
@@ -130,6 +130,7 @@ def pages() -> dict[str, str]:
     made["reference/audits.md"] = audits()
     made["reference/controls.md"] = controls()
     made["reference/cli.md"] = command_line()
+    made["reference/packages.md"] = packages()
     ways = runpy.run_path(str(ROOT / "tests" / "ways_to_be_fooled.py"))
     made["evidence/fooled.md"] = ways["page"]()
     return made
@@ -248,8 +249,8 @@ def build_page(command: click.Command, name: str, parent: click.Context | None =
     return parts
 
 
-def with_packages(text: str) -> str:
-    """ARCHITECTURE.md with the table of the packages as `tests/packages.py` has them."""
+def packages() -> str:
+    """docs/reference/packages.md: the packages as `tests/packages.py` has them."""
     listed = runpy.run_path(str(ROOT / "tests" / "packages.py"))
     rows = [f"| `{name}.py` | {what} | |" for name, what in listed["SHARED"].items()]
     for name, package in listed["PACKAGES"].items():
@@ -258,8 +259,14 @@ def with_packages(text: str) -> str:
         knows = ["all"] if everything else [it for it in listed["PACKAGES"] if it in package.knows]
         slash = "" if place.endswith(".py") else "/"
         rows.append(f"| `{place}{slash}` | {package.what} | {', '.join(knows)} |")
-    table = "\n".join(["| package | is | knows |", "|---|---|---|", *rows])
-    return PACKAGE_TABLE.sub(lambda _: f"{table}\n", text, count=1)
+    head = [
+        "# The packages of `src/dyno`\n",
+        "Made from `tests/packages.py` by `make docs`. A package knows only those above it in this"
+        " table: `tests/test_tidy.py` holds that.\n",
+        "| package | is | knows |",
+        "|---|---|---|",
+    ]
+    return "\n".join([*head, *rows, ""])
 
 
 def with_traps(text: str) -> str:
@@ -270,8 +277,7 @@ def with_traps(text: str) -> str:
 
 def main() -> None:
     """Writes every page, and what the code knows into the documents written by hand."""
-    architecture, disk = ROOT / "ARCHITECTURE.md", DOCS / "evidence" / "disk.md"
-    architecture.write_text(with_packages(architecture.read_text()))
+    disk = DOCS / "evidence" / "disk.md"
     disk.write_text(with_traps(disk.read_text()))
     for name, text in pages().items():
         (DOCS / name).parent.mkdir(parents=True, exist_ok=True)

@@ -8,13 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from hashlib import sha256
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dyno import private_files
 from dyno.builds import cache
-from dyno.compare.history.fresh_comparison import OpenRun, find_fresh_comparison
 from dyno.compare.history.homes import HomeRuns, RunsHome, read_plain_file
 from dyno.compare.history.hosts import assign_hosts
 from dyno.compare.history.one_sided import count_sides
@@ -46,6 +45,9 @@ from dyno.record import (
 )
 from dyno.record.schema import Record
 from dyno.runs.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from dyno.compare.history.fresh_comparison import OpenRun
 
 #: Analyses of earlier nights that are kept beside those of tonight.
 ANALYSES_KEPT = 1000
@@ -185,6 +187,8 @@ class _Analyses:
         return sha256("\n".join(parts).encode(errors="surrogateescape")).hexdigest()
 
     def _find_changes(self, series: PointSeries) -> SeriesAnalysis:
+        from dyno.compare.history.fresh_comparison import find_fresh_comparison
+
         found = flag_changes(series, self.alpha)
         trials = (find_fresh_comparison(each, self.alpha, self.open_run) for each in found)
         return SeriesAnalysis(tuple(each.change for each in found), tuple(trials))
