@@ -43,7 +43,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ),
         ([*SIDES, *LOG, *DATA, "--no-time", "--blocks", "4"], "--blocks and --no-time", "leave"),
         ([*SIDES, *LOG, *DATA, "--no-time", "--budget", "1m"], "--budget and --no-time", "leave"),
-        ([*SIDES, *LOG, *DATA, "--set", "threads=5"], "--set threads does not apply", "--speed"),
+        (
+            [*SIDES, *LOG, *DATA, "--set", "threads=5"],
+            "--set threads does not apply",
+            "the log sets",
+        ),
         ([*SIDES, *DATA, "--log", "nosuch.log"], "cannot read the log nosuch.log", "--log FILE"),
         (
             [*SIDES, *LOG, *DATA, "--save", "a", "--old-answers", "b"],
@@ -75,6 +79,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             ["mysql@8.0.33", "mariadb@11.8", *LOG, *DATA, "--upgrade-folder"],
             *("--upgrade-folder is for two releases of one engine", "the dump is loaded"),
         ),
+        ([*SIDES, *LOG, *DATA, "--save", "it.log"], "--save and --log name one file", "--save"),
+        ([*SIDES, *LOG, *DATA, "--save", "./shop.sql"], "--save and --data name one file", "other"),
+        ([*SIDES, *LOG, *DATA, "--save", "gone/a"], "cannot write gone/a", "--save FILE"),
+        ([*SIDES, *LOG, *DATA, "--speed", "1"], "unknown option '--speed'", "did you mean"),
         ([*SIDES, *LOG, *DATA, "--blocks", "1"], "the number of blocks is out of range", "3 to"),
     ],
 )
@@ -98,12 +106,14 @@ def test_a_rehearsal_plays_writes_and_its_design_says_what_it_is(
         return judge(run, make_contents((SAME,)), audits={})
 
     monkeypatch.setattr(judged_run, "play_and_judge", play)
+    write(here, "it.log", GENERAL + "2026-01-01T10:00:09.000000Z\t    8 Query\tSET GLOBAL x=1\n")
     words = ["--accept", "known.toml", "--hide-literals", "--blocks", "5"]
     assert run_words(["rehearse", *SIDES, *LOG, *DATA, *words]) == 0
     measuring = asked[0].measuring
     assert measuring.rehearses and measuring.fixed and not measuring.untimed
     assert (measuring.blocks, measuring.hides_literals) == (5, True)
     assert measuring.accepted == {"SELECT 1": "known"}
+    assert any(it.of == "log" and "SET GLOBAL" in it.where for it in measuring.left_out)
     assert "writes = true" in Path(asked[0].workloads[0].name).read_text()
 
 

@@ -14,10 +14,11 @@ from msgspec import structs
 from rehearsed import EVERY, FAILS, OPTIONS, SAME, make_book
 from rich.console import Console
 
-from dyno.record import Finding, FolderUpgrade
+from dyno.record import ComparedStatement, Finding, FolderUpgrade, LeftOut
 from dyno.record.integrity import IntegrityCheck
 from dyno.report import Book
 from dyno.report.document import Document, Listing, Prose, TextSpan
+from dyno.report.export import to_json_result
 from dyno.report.formats import find_format
 from dyno.report.html.page import build_run_page
 from dyno.report.rehearsal import build_first_rows, build_rehearsal, list_settings, list_upgrade
@@ -162,3 +163,36 @@ def test_an_upgraded_folder_stands_with_its_time_its_words_and_what_was_checked(
     rows = [line.split() for line in told.splitlines() if "table" in line]
     assert [row[0] for row in rows] == ["faults", "not", "sound"], told
     assert "Corrupt" in told and "no means" in told and "Upgrade complete" in told
+
+
+LEFT = (
+    LeftOut("log", 3, "not understood", "line 5: MAGIC, …"),
+    LeftOut("dump", 2, "GRANT", "line 9"),
+)
+
+
+@pytest.mark.parametrize("hides", [False, True])
+def test_what_nobody_played_of_log_and_dump_stands_wherever_a_rehearsal_is_told(
+    tmp_path: Path, hides: bool
+) -> None:
+    made = make_book(tmp_path, left_out=LEFT, hides_literals=hides)
+    assert "3 of the log (not understood), 2 of the dump (GRANT)" in draw(
+        build_first_rows(made), 200
+    )
+    json = to_json_result(made.verdict)["rehearsal"]["left_out"]
+    assert [(it["of"], it["count"], it["why"]) for it in json] == [
+        (it.of, it.count, it.why) for it in LEFT
+    ]
+    for told in (build_run_page(made), str(find_format("markdown").render(made, False)), str(json)):
+        assert "not understood" in told and ("MAGIC" in told) is not hides
+    assert "Left out" not in draw(build_first_rows(make_book(tmp_path)), 200)
+
+
+def test_results_too_large_to_be_held_are_counted_as_not_compared_with_their_reason(
+    tmp_path: Path,
+) -> None:
+    why = "answers take more than the 64 MiB that they may"
+    large = ComparedStatement("SELECT * FROM t", "read", same=5, not_compared=2, why=why)
+    made = make_book(tmp_path, (large, SAME))
+    rows = [it.split() for it in draw(build_rehearsal(made), 120).splitlines()]
+    assert ["not", "compared", "2"] in rows and [*why.split(), "2"] in rows

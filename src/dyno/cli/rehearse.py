@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from dyno.cli.workload_words import LOG_OPTIONS, choose_log
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
+    from dyno.cli.workload_words import ChosenLog
     from dyno.instruments.time.saved_answers import SavedAnswers
     from dyno.runs.experiment.candidates import Spec
     from dyno.workloads.replay.logs import Log
@@ -28,7 +30,6 @@ BLOCKS = 8
 @click.argument("candidates", nargs=-1, required=True, type=ENGINE, metavar="[OLD] [NEW]")
 @LOG_OPTIONS["log"]
 @LOG_OPTIONS["data"]
-@LOG_OPTIONS["speed"]
 @LOG_OPTIONS["log_prefix"]
 @click.option(
     "--config",
@@ -115,9 +116,10 @@ def command(**words: Any) -> int:
         fixed["statement_log"] = _read_statements(words["statements"])
     chosen = choose_log(words | fixed)
     assert chosen, "a log is named"
-    options, command = chosen[1], judged_run.quote_command()
+    measuring = replace(measuring, left_out=chosen.left_out)
+    options, command = chosen.options, judged_run.quote_command()
     made = experiments.compare_candidates(
-        words["candidates"], chosen[0], options, measuring, command
+        words["candidates"], chosen.script, options, measuring, command
     )
     sides, asked = [side.name for side in made.candidates], judged_run.read_asked(words)
     if words["config"]:
@@ -125,7 +127,7 @@ def command(**words: Any) -> int:
     if old_answers:
         saved = _read_old_answers(old_answers, chosen, sides[0])
         sides, asked = [saved.candidate.name, *sides], replace(asked, saved=saved)
-        made = replace(made, name=f"{Path(chosen[0]).stem}-{'-'.join(sides)}")
+        made = replace(made, name=f"{Path(chosen.script).stem}-{'-'.join(sides)}")
     question = f"What does {sides[0]} answer?"
     if len(sides) == 2:
         question = f"What would an upgrade from {sides[0]} to {sides[1]} change?"
@@ -133,16 +135,16 @@ def command(**words: Any) -> int:
     return asked.choose_exit_code(judged_run.play_and_judge(made, asked))
 
 
-def _read_old_answers(file: Path, chosen: tuple[str, dict[str, str]], new: str) -> SavedAnswers:
+def _read_old_answers(file: Path, chosen: ChosenLog, new: str) -> SavedAnswers:
     """The answers in a file; `UsageError` where these are of another log or
     other data, or NEW is that side.
     """
     from dyno.instruments.time.saved_answers import check_same, compute_checksums, read_answers
     from dyno.workloads.replay.order import read_order
 
-    saved, log = read_answers(file), read_order(Path(chosen[0]))
+    saved, log = read_answers(file), read_order(Path(chosen.script))
     assert log, "a log that is played on builds has an order"
-    check_same(saved, compute_checksums(log, Path(chosen[1]["setup"])))
+    check_same(saved, compute_checksums(log, Path(chosen.options["setup"])))
     if saved.candidate.name == new:
         hint = f"name another build; a name says that this is meant: new={new}"
         raise UsageError(f"{file} has the answers of {new} itself", hint=hint)
@@ -200,11 +202,26 @@ def _check_words(words: dict[str, Any]) -> None:
     if words["untimed"] and (words["blocks"] or words["budget"]):
         word = "--blocks" if words["blocks"] else "--budget"
         raise UsageError(f"{word} and --no-time cannot be combined", hint=f"leave out {word}")
+    if words["save"]:
+        _check_saved(words)
+
+
+def _check_saved(words: dict[str, Any]) -> None:
+    """`UsageError` where the answers would replace what is read, or have no folder."""
+    file = words["save"].resolve()
+    for name in ("log", "data", "config", "json_file"):
+        if words[name] and file == Path(words[name]).resolve():
+            word = f"--{name.removesuffix('_file')}"
+            raise UsageError(f"--save and {word} name one file", hint="name another one to --save")
+    if not (file.parent.is_dir() and os.access(file.parent, os.W_OK)):
+        raise UsageError(
+            f"cannot write {words['save']}", cause="no folder to write to", hint="--save FILE"
+        )
 
 
 def _check_statements(words: dict[str, Any]) -> None:
     """`UsageError` for what does not go with the statements of a running server."""
-    for name in ("log", "log_prefix", "speed", "save", "old_answers"):
+    for name in ("log", "log_prefix", "save", "old_answers"):
         if words[name]:
             option = f"--{name.replace('_', '-')}"
             hint = f"leave out {option}"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -20,6 +20,7 @@ from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
+    from dyno.record import LeftOut
     from dyno.runs.experiment import Experiment, Workload
     from dyno.runs.experiment.candidates import Spec
     from dyno.runs.resolve.setup_files import ReadyFile
@@ -147,17 +148,26 @@ def add_replay_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
-    """The script that replays the log, and its options; None where none is to be replayed.
+class ChosenLog(NamedTuple):
+    """The script that replays a log, its options, what of the log and the data it leaves out."""
+
+    script: str
+    options: dict[str, str]
+    left_out: tuple[LeftOut, ...]
+
+
+def choose_log(words: Mapping[str, Any]) -> ChosenLog | None:
+    """The log as it is replayed; None where none is to be replayed.
 
     `UsageError` where there is no copy to play it on.
     """
     known = words.get("statement_log")
     if not words["log"] and not known:
         for name, word in NEEDS_LOG.items():
-            if words[name]:
+            if words.get(name):
                 raise UsageError(f"{word} needs --log", hint="name the log: --log FILE")
         return None
+    from dyno.record import LeftOut
     from dyno.runs.experiment.candidates import parse_candidate
     from dyno.runs.resolve.copies import (
         Copy,
@@ -179,7 +189,7 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     _check_free(words)
     settings = dict(words["settings"])
     limit = _parse_limit(settings.pop("statement_limit", None))
-    repetition = parse_repeat(words["repeat"], words["speed"] or "", words["writes"])
+    repetition = parse_repeat(words["repeat"], words.get("speed") or "", words["writes"])
     is_reading = words["in_place"] and not words["writes"]
     rules = find_rules_in_place(words["candidates"], bool(words["data"])) if is_reading else []
     data = prepare_setup(Path(words["data"]), words["candidates"]) if words["data"] else None
@@ -202,10 +212,13 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     for sentence in replay.describe():
         screen.print_line(sentence, err=True)
     is_timed = len(words["candidates"]) > 1 and not words.get("untimed")
-    if is_timed and (note := replay.describe_length(words["speed"] or "")):
+    if is_timed and (note := replay.describe_length(words.get("speed") or "")):
         screen.print_line(note, err=True)
     options = (data.list_options() if data else {}) | settings
-    return str(replay.script), options | ({"speed": words["speed"]} if words["speed"] else {})
+    options |= {"speed": speed} if (speed := words.get("speed")) else {}
+    left_out = [LeftOut("log", *each) for each in replay.list_left_out()]
+    left_out += data.list_left_out() if data else ()
+    return ChosenLog(str(replay.script), options, (*left_out,))
 
 
 def rewrite_candidates(words: Mapping[str, Any], candidates: Sequence[str]) -> tuple[str, ...]:
@@ -244,7 +257,8 @@ def _check_free(words: Mapping[str, Any]) -> None:
     said = [f"--set {name}" for name in settings]
     said += [word for name, word in FIXED.items() if words.get(name)]
     if said:
-        hint = "the log sets length and connections; --speed sets how fast it is played"
+        hint = "the log sets length and connections"
+        hint += "; --speed sets how fast it is played" * ("speed" in words)
         raise UsageError(f"{said[0]} does not apply to a replay", hint=hint)
 
 
@@ -266,7 +280,7 @@ def choose_scripts(words: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]
         if workloads or words["sql"]:
             hint = "play one; pgbench's --log is the trial's record here"
             raise UsageError("--log and a script cannot be combined", hint=hint)
-        return [log[0]], log[1]
+        return [log.script], log.options
     options = gather_settings(words)
     if words["sql"]:
         workloads = [find_sql_file(words["sql"], workloads)]

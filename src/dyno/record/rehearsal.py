@@ -107,6 +107,17 @@ class OptionVerdict(Record):
         return replace(self, value=stars, old=old, new=new)
 
 
+class LeftOut(Record):
+    """What of the `log` or the `dump` was not played, for one reason: how many, and where the first
+    are, with the beginnings of their texts.
+    """
+
+    of: Literal["log", "dump"]
+    count: Int64
+    why: str
+    where: str
+
+
 class FolderUpgrade(Record):
     """OLD's data folder, upgraded by NEW's own means: how long that took, their words, and what the
     tables were asked then. `failed`: NEW cannot begin with it.
@@ -129,7 +140,7 @@ class Rehearsal(Record):
     `base` and `own` are what OLD and NEW are called. `others` is the time of all classes together
     that have none of their own. `plans` statements had their plans compared. `failure` says why no
     answer was. `options` are the settings of the user's file, `upgrade` is how
-    NEW came by its data where it took over OLD's folder.
+    NEW came by its data where it took over OLD's folder. `left_out` is what was played nowhere.
     """
 
     base: str
@@ -144,6 +155,7 @@ class Rehearsal(Record):
     failure: str = ""
     options: tuple[OptionVerdict, ...] = ()
     upgrade: FolderUpgrade | None = None
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def calls(self) -> int:

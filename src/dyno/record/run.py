@@ -13,7 +13,7 @@ from dyno.record.clients import ClientHost
 from dyno.record.integrity import Check
 from dyno.record.pilot import Pilot
 from dyno.record.profile import CpuSampling
-from dyno.record.rehearsal import OptionVerdict
+from dyno.record.rehearsal import LeftOut, OptionVerdict
 from dyno.record.schema import SCHEMA, Finite, Int64, Record, require, require_word
 from dyno.record.share import DealtShare
 from dyno.record.workload import WorkloadPlan
@@ -159,7 +159,8 @@ class Design(Record):
     `hides_literals` its page shows classes and no values. `saves_answers` is the file that the
     base's answers go to, `old_answers` the one that they are from: nobody plays the base then.
     `options` are the settings of the file that its servers are started with; `upgrades_folder`: the
-    candidate begins with the base's data folder, upgraded.
+    candidate begins with the base's data folder, upgraded. `left_out` is what of the log and of the
+    dump nobody plays.
     """
 
     base: str
@@ -184,6 +185,7 @@ class Design(Record):
     old_answers: str = ""
     options: tuple[OptionVerdict, ...] = ()
     upgrades_folder: bool = False
+    left_out: tuple[LeftOut, ...] = ()
 
     def __post_init__(self) -> None:
         rising = sorted({each for each in self.analyses if 0 < each < BLOCKS_MOST})

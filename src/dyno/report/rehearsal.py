@@ -38,6 +38,8 @@ TONES: dict[ClassWord, doc.Tone] = {
 }
 #: Classes that a first screen shows, those that the page's tables do, and letters of a class there.
 FIRST, MOST, LETTERS = 12, 200, 160
+#: Reasons that a first screen tells.
+FEW = 3
 #: Audits of what both sides answered, which the classes tell in a rehearsal.
 ANSWERS = ("contents", "errors", "results", "rows_changed", "same_work")
 
@@ -59,6 +61,7 @@ def build_rehearsal(book: Book) -> doc.Document:
         (doc.Heading("Refused by both", "refused"), list_refused(found)),
         (doc.Heading("Settings", "settings"), list_settings(book)),
         (doc.Heading("What was not compared", "uncompared"), list_unjudged(found)),
+        (doc.Heading("Left out before anything was played", "left"), list_left_out(found)),
         (doc.Heading("Doubts and noise", "doubts"), list_doubts(book)),
         (doc.Heading("How it was played", "played"), list_facts(book)),
     )
@@ -75,7 +78,8 @@ def build_first_rows(book: Book) -> doc.Document:
     doubts = [it for it in list_doubts(book) if isinstance(it, doc.Prose)]
     failing = [it for it in found.options if it.word == "fails"]
     own = list_options(found, failing, FIRST)
-    return [line, *list_classes(grave, FIRST), *own, *doubts[:1]]
+    left = [doc.Prose(told, "doubt")] if (told := describe_left_out(found)) else []
+    return [line, *list_classes(grave, FIRST), *own, *left, *doubts[:1]]
 
 
 def find_rehearsal(book: Book) -> Rehearsal:
@@ -315,6 +319,10 @@ def list_times(book: Book) -> list[doc.Block]:
     if found.others:
         words = f"All classes that are timed together: {describe_time(found.others)}."
         told.append(doc.Prose(words))
+    if untimed := [it for it in found.classes if not it.time and it.answers.same]:
+        items = [doc.TextSpan(_cut(it.answers.text), code=True) for it in untimed[:MOST]]
+        summary = f"not timed by themselves: {len(untimed):,} class{'es' * (len(untimed) != 1)}"
+        told.append(doc.Details(summary, (doc.Items(items),), is_printed=True))
     return told
 
 
@@ -411,6 +419,20 @@ def list_unjudged(found: Rehearsal) -> list[doc.Block]:
         doc.RowTable(doc.make_columns("executions that were", "count"), rows),
         doc.RowTable(doc.make_columns("reason", "executions"), why),
     ]
+
+
+def describe_left_out(found: Rehearsal) -> str:
+    """`Left out: 3 of the log (…), …`; empty where nothing is."""
+    told = [f"{it.count:,} of the {it.of} ({it.why})" for it in found.left_out]
+    more = f", and for {len(told) - FEW} more reasons" if len(told) > FEW else ""
+    return f"Left out, and compared nowhere: {', '.join(told[:FEW])}{more}." if told else ""
+
+
+def list_left_out(found: Rehearsal) -> list[doc.Block]:
+    """What of the log and the dump nobody played, by its reason."""
+    rows = [(it.of, f"{it.count:,}", it.why, doc.TextSpan(it.where)) for it in found.left_out]
+    columns = doc.make_columns("of the", "count", after=("reason", "the first"))
+    return [doc.RowTable(columns, rows[:MOST])] * bool(rows)
 
 
 def list_doubts(book: Book) -> list[doc.Block]:

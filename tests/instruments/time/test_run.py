@@ -12,8 +12,8 @@ from msgspec import structs
 
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
 from dyno.instruments.time import watch
-from dyno.instruments.time.run import Rules, play_run
-from dyno.record import CLIENT_BASELINE, Failure, Stop, Trial
+from dyno.instruments.time.run import Rules, RunPlayer, play_run
+from dyno.record import CLIENT_BASELINE, Failure, Stop, Trial, WorkloadPlan
 from dyno.runs.resolve.draft import Prepared
 from dyno.runs.run_folder import RunFolder
 
@@ -78,6 +78,37 @@ def test_a_log_ends_within_its_budget_and_says_what_its_blocks_take(
     assert told[1:] == ["the budget of 160 s is spent before a verdict"]
     play_run(prepared, kept, setup.events.append, rules)
     assert {trial.block for trial in kept.read_trials()} == {0, 1, 2, 3}, "resumed"
+
+
+class AskedPlayer(RunPlayer):
+    """Notes whose answers are compared, and compares none."""
+
+    def _compare_contents(self, workload: WorkloadPlan) -> None:
+        self.watch(watch.LengthLearnt(workload.name))
+
+
+def test_the_answers_of_a_rehearsal_count_with_its_budget(setup: FakeSetup, tmp_path: Path) -> None:
+    """They come before any block, and one that is foretold to end too late
+    does not begin.
+    """
+    prepared, kept = begin_run(setup, tmp_path)
+    (plan,) = prepared.run.workloads
+    counted = [structs.replace(it, stop=Stop("count", events=0)) for it in plan.phases]
+    workloads = (structs.replace(plan, phases=tuple(counted)),)
+    design = structs.replace(prepared.run.design, rehearses=True)
+    run = structs.replace(prepared.run, workloads=workloads, design=design)
+    prepared, clock = dataclasses.replace(prepared, run=run), itertools.count(0.0, 50.0)
+    rules = Rules(needs_baseline=lambda _: False, tools=setup.tools, clock=lambda: next(clock))
+    told = list[str]()
+
+    def note(event: watch.Event) -> None:
+        told.extend([event.sentence] if isinstance(event, watch.LengthLearnt) else [])
+
+    AskedPlayer(prepared, kept, note, [], rules).begin()
+    assert told == [plan.name] and not kept.read_trials()
+    play_run(prepared, kept, note, rules, budget_s=50.1)
+    assert told[1:] == ["the budget of 50.1 s is spent before a verdict"]
+    assert not kept.read_trials()
 
 
 def test_a_run_that_is_over_plays_nothing_more(setup: FakeSetup, tmp_path: Path) -> None:

@@ -147,7 +147,8 @@ class RunLength:
         """Does another block end within the budget?"""
         self._latest_s = self._clock()
         spent_s = self._latest_s - self._begun_s
-        return self._budget_s is None or spent_s + self._longest_s <= self._budget_s
+        next_s = self._longest_s or self._foretold_s
+        return self._budget_s is None or spent_s + next_s <= self._budget_s
 
     def learn(self) -> str:
         """A block is over; what the first says of the rest, where it took far longer."""

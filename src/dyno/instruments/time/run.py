@@ -250,14 +250,14 @@ class RunPlayer:
 
     def begin(self) -> InterimResult:
         """Where the run stands; plays the client-only baseline, where anything is to be played, and
-        compares the answers where they are all that is asked for.
+        a rehearsal's answers are compared, whose time counts with a budget.
         """
         blocks = {(t.workload, t.block) for t in self.played if t.block >= 0}
         self.watch(RunStarted(self.run, self.folder.path, len(blocks)))
         first = self.rules.analyse(self.run, self.played)
         if not first.over:
             self._play_baselines()
-        if self.run.design.untimed or self.run.design.upgrades_folder:
+        if self.run.design.rehearses:
             for workload in self.run.workloads:
                 self._compare_contents(workload)
         return stop_where_failed(first, self.played)

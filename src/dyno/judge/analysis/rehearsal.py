@@ -61,7 +61,10 @@ def judge_rehearsal(view: RunView) -> Rehearsal:
     base, *others = sorted(run.candidates, key=lambda it: it.name != run.design.base)
     own = others[0] if others else base
     named = Rehearsal(shorten_side(base, own), shorten_side(own, base), "", 2)
-    named = structs.replace(named, options=judge_options(run.design))
+    left_out = run.design.left_out
+    if run.design.hides_literals:
+        left_out = tuple(structs.replace(it, where="") for it in left_out)
+    named = structs.replace(named, options=judge_options(run.design), left_out=left_out)
     trial = _find_contents(view, own)
     if trial is None or trial.contents is None:
         failed = next((t for t in view.contents if t.failure), None)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dyno.errors import UsageError, build_unknown_error
-from dyno.record import OptionVerdict
+from dyno.record import LeftOut, OptionVerdict
 from dyno.runs.experiment import candidates
 from dyno.runs.experiment.candidates import CrossedFactors, Spec
 
@@ -55,8 +55,8 @@ class Measuring:
     are statements that may be answered otherwise, each with its reason. `check` is how thoroughly
     an engine's data are looked at: `quick`, or `full` by means that read all of them.
     `count_events` are those whose instructions are counted before the blocks, 0 for none.
-    `rehearses`, `untimed`, `hides_literals`, `saves_answers`, `old_answers`, `options` and
-    `upgrades_folder` are as `Design` has them.
+    `rehearses`, `untimed`, `hides_literals`, `saves_answers`, `old_answers`, `options`,
+    `upgrades_folder` and `left_out` are as `Design` has them.
     """
 
     margin_percent: float | None = None
@@ -85,6 +85,7 @@ class Measuring:
     old_answers: str = ""
     options: tuple[OptionVerdict, ...] = ()
     upgrades_folder: bool = False
+    left_out: tuple[LeftOut, ...] = ()
 
     def __post_init__(self) -> None:
         """`UsageError` for values that no run could be judged by."""

@@ -76,6 +76,7 @@ def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> 
         old_answers=measuring.old_answers,
         options=measuring.options,
         upgrades_folder=measuring.upgrades_folder,
+        left_out=measuring.left_out,
     )
 
 

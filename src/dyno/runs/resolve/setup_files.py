@@ -14,6 +14,7 @@ from dyno.driver.plan import Outline, OutlinedText
 from dyno.engines import ReadsSql, find_engine, find_plain_dump
 from dyno.errors import UsageError
 from dyno.printable import escape_line
+from dyno.record import LeftOut
 from dyno.runs.experiment.candidates import Spec
 from dyno.workloads.replay.statements import compile_names
 
@@ -47,6 +48,16 @@ class ReadyFile:
         """The script's options that say so."""
         both = {"setup": str(self.path), "setup_database": self.database}
         return {name: value for name, value in both.items() if value}
+
+    def list_left_out(self) -> Iterator[LeftOut]:
+        """What is not loaded, by what it is; a file without its end may lack more."""
+        for outline in self.outlines[:1]:
+            for what, it in outline.left_out.items():
+                why = f"it ends without {NO_END}" if what == NO_END else what
+                yield LeftOut("dump", it.count, why, f"line {it.line}")
+            if self.database != _ALL and (own := _find_databases(outline)):
+                where = f"line {own[0].line}: {escape_line(own[0].text)[:_SHOWN]}"
+                yield LeftOut("dump", len(own), "what it says of databases", where)
 
     def describe(self) -> Iterator[str]:
         """What is not loaded as the file says it, a sentence each."""

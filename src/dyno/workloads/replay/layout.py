@@ -80,6 +80,11 @@ class Replay:
         ]
         return told + _list_left_out(self.log, chosen)
 
+    def list_left_out(self) -> list[tuple[int, str, str]]:
+        """What is not played: how many, why, and where the first are; most first."""
+        own = (*self.selection.left_out.items(), *self.log.unread.items())
+        return sorted(((it.count, why, str(it)) for why, it in own), reverse=True)
+
     def describe_length(self, speed: str) -> str:
         """That a block compares little, where it does; `speed` as an option says it, empty: max."""
         return describe_length(self.selection, self.connections, speed, self.times, self.writes)
