@@ -72,6 +72,24 @@ INSERT INTO r SELECT 'cte', x FROM (WITH t AS (SELECT 1 AS x) SELECT x FROM t) W
     assert kept(sqlite) == rest | {"quoted": "7:b"}
 
 
+def test_texts_of_few_variables_are_spelled_out_as_those_of_many(
+    sqlite: Session, tmp_path: Path
+) -> None:
+    # Up to four variables go in by the driver, more by Lua; a block comment holds variables, too.
+    expressions = "7 -12 0-0 99999999 2147483648 -9223372036854775808 1.5 1e300 true null -0.0"
+    head = "\\set v {0}\nINSERT INTO r VALUES ('{0} few', ':v');\n"
+    many = "INSERT INTO r VALUES ('{0} many', ':v') /* :v:v:v:v */;\n"
+    text = "".join((head + many).format(each) for each in expressions.split())
+    ends = "\\set a 1\n  :insert INTO r VALUES ('ends', ':a:none') :blank ;"
+    play(sqlite, text + ends, tmp_path, **{":insert": " INSERT", ":blank": " "})
+    found = kept(sqlite)
+    assert found.pop("ends") == "1:none"
+    assert len(found) == 2 * len(expressions.split())
+    for each in expressions.split():
+        assert found[f"{each} few"] == found[f"{each} many"], each
+    assert (found["-12 few"], found["2147483648 few"]) == ("-12", "2147483648")
+
+
 def test_what_is_prepared_has_a_parameter_for_each_name_and_none_in_quotes(
     sqlite: Session, tmp_path: Path
 ) -> None:

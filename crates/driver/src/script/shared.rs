@@ -68,6 +68,8 @@ pub struct Statements {
     pub noted_before: usize,
     /// The part of a server's log that it plays.
     pub recording: Option<Recording>,
+    /// Texts in pieces, between which values go as they are.
+    pub pieces: Vec<Vec<Vec<u8>>>,
     /// Declared rows, and the text of the insert made of them last.
     pub rows: Vec<Row>,
     pub text: Vec<u8>,

@@ -51,27 +51,60 @@ local function send(sql)
    return user.con:query(sql)
 end
 
+-- Texts with more variables are put together by Lua.
+local SPELLED_MAX = 4
+
+-- Sends a text whose variables the driver spells out, so that Lua neither makes, hashes nor collects
+-- it. `whole` makes it all the same, for an error's words.
+local function speller(pieces, names, whole)
+   local variables, number, values = user.variables, raw.pieces(pieces), {}
+   local count = #names
+   local sent = setmetatable({}, { __index = function(_, key)
+      return key == "query" and whole() or nil
+   end })
+   return function()
+      for i = 1, count do
+         local value = variables[names[i]]
+         if value == nil then
+            value = ":" .. names[i]
+         elseif _G.type(value) ~= "number" then
+            value = texts.text(value)
+         end
+         values[i] = value
+      end
+      return user.con:spelled(number, sent, values)
+   end
+end
+
 function statements.simple(parts)
-   local template, slots, names = {}, {}, {}
+   local template, pieces, slots, names = {}, { "" }, {}, {}
    for _, part in ipairs(parts) do
       each_of(part, function(name)
-         template[#template + 1] = ":" .. name
+         template[#template + 1], pieces[#pieces + 1] = ":" .. name, ""
          slots[#slots + 1], names[#names + 1] = #template, name
-      end, function(text) template[#template + 1] = text end)
+      end, function(text)
+         template[#template + 1], pieces[#pieces] = text, pieces[#pieces] .. text
+      end)
    end
-   local sql = #slots == 0 and trimmed(table.concat(template))
+   local function whole()
+      for i = 1, #slots do
+         local value = user.variables[names[i]]
+         template[slots[i]] = value == nil and ":" .. names[i] or texts.text(value)
+      end
+      return trimmed(table.concat(template))
+   end
+   local sql, spell = #slots == 0 and whole(), nil
    local statement = {}
    function statement.prepare() end
    function statement.forget() end
    function statement.execute()
       if sql then
          return send(sql)
+      elseif #slots > SPELLED_MAX or user.client and sysbench.opt.debugging then
+         return send(whole())
       end
-      for i = 1, #slots do
-         local value = user.variables[names[i]]
-         template[slots[i]] = value == nil and ":" .. names[i] or texts.text(value)
-      end
-      return send(trimmed(table.concat(template)))
+      spell = spell or speller(pieces, names, whole)
+      return spell()
    end
    return statement
 end
