@@ -1,5 +1,8 @@
 """What a query costs the client: the driver beside sysbench, pgbench and bare sockets in C.
 
+`--workload lines` plays the command lines that people swap for ours, word for word, on PostgreSQL:
+`pgbench` beside `dyno pgbench`, `sysbench` beside `dyno sysbench`.
+
 For each server, workload and number of connections all clients play in turn for 2 s, 10 times, on
 core 1, with the server on core 0. sysbench has a thread for each connection, as it must; the others
 have one thread. What a tool uses to start and connect is measured apart and taken off. The bare
@@ -22,6 +25,7 @@ from played import plan, play
 from ratios import Limit, Limits, Row, compare, conclude, print_rows
 from serving import budget, command, serving, timed
 from spent import Side, in_turn
+from swapped_lines import both_sides, fill, lines
 from sysbench import Sysbench
 
 from dyno.engines import Server
@@ -30,6 +34,9 @@ SERVERS = ("postgres@18", "mysql@5.6.14", "mysql@8.0.33")
 CONNECTIONS = (1, 4, 16, 64)
 #: sysbench's name of each, and the statements in one of its events.
 WORKLOADS = {"point-select": ("oltp_point_select", 1), "read-write": ("oltp_read_write", 20)}
+#: The command lines that people swap for ours.
+LINES = "lines"
+LINE_LIMITS = {"cpu_us": Limit(most=1.0), "rate_per_s": Limit(least=0.98)}
 TABLE: dict[str, object] = {"table_size": 100_000, "rand_type": "uniform"}
 #: Above so many connections the limits are tighter: io_uring serves several by one system call.
 FEW = 4
@@ -66,7 +73,9 @@ def cases(at: str, server: Server, words: Namespace, program: Path) -> list[Row]
     time_s, rounds = budget(words)
     play(plan(server.session, "oltp_point_select", ["cleanup", "prepare"], **TABLE))
     rows = []
-    for name in words.workload:
+    if LINES in words.workload and server.session["kind"] == "postgres":
+        rows += line_cases(at, server, words)
+    for name in filter(WORKLOADS.get, words.workload):
         workload, statements = WORKLOADS[name]
         for connections in words.connections:
             load = Load(workload, connections, time_s, TABLE, statements)
@@ -77,10 +86,25 @@ def cases(at: str, server: Server, words: Namespace, program: Path) -> list[Row]
     return rows
 
 
+def line_cases(at: str, server: Server, words: Namespace) -> list[Row]:
+    """Every command line that people swap, on one server; prints each when it is measured."""
+    time_s, rounds = budget(words)
+    fill(server.session)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, line in lines(Path(folder)).items():
+            taken = in_turn(both_sides(line, server.session, time_s), rounds)
+            found = compare(f"{at} {name}", taken, {line[0]: LINE_LIMITS})
+            print_rows(found)
+            rows += found
+    return rows
+
+
 def arguments() -> Namespace:
     parser = timed(command("client-cost", SERVERS))
     parser.add_argument("--connections", nargs="+", type=int, default=CONNECTIONS)
-    parser.add_argument("--workload", nargs="+", choices=WORKLOADS, default=list(WORKLOADS))
+    choices = [*WORKLOADS, LINES]
+    parser.add_argument("--workload", nargs="+", choices=choices, default=choices)
     return parser.parse_args()
 
 
