@@ -54,8 +54,8 @@ end
 -- Texts with more variables are put together by Lua.
 local SPELLED_MAX = 4
 
--- Sends a text whose variables the driver spells out, so that Lua neither makes, hashes nor collects
--- it. `whole` makes it all the same, for an error's words.
+-- Sends a text whose variables the driver spells out, so that Lua neither makes, hashes nor
+-- collects it. `whole` makes it all the same, for an error's words.
 local function speller(pieces, names, whole)
    local variables, number, values = user.variables, raw.pieces(pieces), {}
    local count = #names
