@@ -6,14 +6,27 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from msgspec import structs
-from rehearsed import EVERY, FAILS, OPTIONS, SAME, make_book
+from rehearsed import (
+    EVERY,
+    FAILS,
+    NEW,
+    OLD,
+    OPTIONS,
+    SAME,
+    make_book,
+    make_contents,
+    make_rehearsal_run,
+    make_timed,
+)
 from rich.console import Console
 
+from dyno.judge.analysis.judge import judge
 from dyno.record import ComparedStatement, Finding, FolderUpgrade, LeftOut
 from dyno.record.integrity import IntegrityCheck
 from dyno.report import Book
@@ -21,7 +34,13 @@ from dyno.report.document import Document, Listing, Prose, TextSpan
 from dyno.report.export import to_json_result
 from dyno.report.formats import find_format
 from dyno.report.html.page import build_run_page
-from dyno.report.rehearsal import build_first_rows, build_rehearsal, list_settings, list_upgrade
+from dyno.report.rehearsal import (
+    build_first_rows,
+    build_rehearsal,
+    list_explained,
+    list_settings,
+    list_upgrade,
+)
 from dyno.report.render.html import render_html
 from dyno.report.render.markdown import render_markdown
 from dyno.report.render.terminal import render_terminal
@@ -196,3 +215,23 @@ def test_results_too_large_to_be_held_are_counted_as_not_compared_with_their_rea
     made = make_book(tmp_path, (large, SAME))
     rows = [it.split() for it in draw(build_rehearsal(made), 120).splitlines()]
     assert ["not", "compared", "2"] in rows and [*why.split(), "2"] in rows
+
+
+def test_of_the_worst_five_that_read_a_command_explains_both_sides(tmp_path: Path) -> None:
+    slow = [
+        ComparedStatement(f"SELECT {n}", "read", same=10 * n, name=f"s{n}", example=f"SELECT '{n}'")
+        for n in range(1, 8)
+    ]
+    write = ComparedStatement("DELETE", "delete", same=999, name="w", example="DELETE FROM t")
+    made = make_book(tmp_path, (*slow, write))
+    assert not list_explained(made), "none is slower"
+    run = make_rehearsal_run()
+    sides = [structs.replace(it, spec=f"{it.name}={it.name}?a=b") for it in run.candidates]
+    run = structs.replace(run, candidates=(*sides,))
+    factors = {it.name: 2.0 for it in (*slow, write)}
+    trials = [*make_contents((*slow, write)), *make_timed(factors)]
+    (listing,) = list_explained(Book(tmp_path, run, trials, judge(run, trials, audits={})))
+    assert isinstance(listing, Listing)
+    lines = [shlex.split(it) for it in listing.text.splitlines()]
+    assert [it[3] for it in lines] == [f"SELECT '{n}'" for n in range(7, 2, -1)]
+    assert all(it[:3] == ["dyno", "explain", OLD] and it[-2:] == ["--against", NEW] for it in lines)

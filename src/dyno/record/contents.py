@@ -17,8 +17,8 @@ class ComparedStatement(Record):
     `kind` is the driver's (`read`, `update`, …), `table` for the rows that a table held in the end,
     `rule` for what breaks a constraint. `after_writes`: a read that was asked once more then.
     `example` is the execution that `why` tells of: the first that differs, else the first that
-    could not be judged; `base` and `own` are rows of both sides there; `what` differs in it
-    (`error`, `rows`, `order`, `types`, `warnings`, …).
+    could not be judged, else, of a log, the first; `base` and `own` are rows of both sides there;
+    `what` differs in it (`error`, `rows`, `order`, `types`, `warnings`, …).
 
     Of those that differ the candidate refuses `failed`, which the base answers; of those answered
     alike both refuse `failed_both`, with the error in `why` where nothing else is told. The base

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
@@ -38,8 +39,9 @@ TONES: dict[ClassWord, doc.Tone] = {
 }
 #: Classes that a first screen shows, those that the page's tables do, and letters of a class there.
 FIRST, MOST, LETTERS = 12, 200, 160
-#: Reasons that a first screen tells.
-FEW = 3
+#: Reasons that a first screen tells, slower classes with a command to explain them, and letters
+#: from which on an example may be cut.
+FEW, EXPLAINED, EXAMPLE = 3, 5, 2000
 #: Audits of what both sides answered, which the classes tell in a rehearsal.
 ANSWERS = ("contents", "errors", "results", "rows_changed", "same_work")
 
@@ -316,6 +318,7 @@ def list_times(book: Book) -> list[doc.Block]:
         "words count all classes (Holm). An open interval is not shown to differ, and not the same."
     )
     told: list[doc.Block] = [doc.RowTable(columns, rows), doc.Prose(said, "quiet")]
+    told += list_explained(book)
     if found.others:
         words = f"All classes that are timed together: {describe_time(found.others)}."
         told.append(doc.Prose(words))
@@ -324,6 +327,29 @@ def list_times(book: Book) -> list[doc.Block]:
         summary = f"not timed by themselves: {len(untimed):,} class{'es' * (len(untimed) != 1)}"
         told.append(doc.Details(summary, (doc.Items(items),), is_printed=True))
     return told
+
+
+def list_explained(book: Book) -> list[doc.Block]:
+    """The commands that tell where the time of the worst classes goes on both sides, what they
+    answer first; of those that read, and whose example is whole.
+    """
+    run = book.run
+    if len(run.candidates) < 2:
+        return []
+    sides = sorted(run.candidates, key=lambda it: it.name != run.design.base)
+    old, new = (it.spec.removeprefix(f"{it.name}=").partition("?")[0] for it in sides)
+    setup = run.workloads[0].options.get("setup", "")
+    slower = [it for it in find_rehearsal(book).classes if it.is_slower and it.time]
+    slower.sort(key=lambda it: -it.time.cost_ns if it.time else 0.0)
+    told = [it.answers for it in slower if it.answers.kind == "read" and it.answers.example]
+    words = ["--setup", setup, "--against", new]
+    lines = [
+        shlex.join(["dyno", "explain", old, it.example, *words])
+        for it in told[:EXPLAINED]
+        if len(it.example) < EXAMPLE
+    ]
+    title = "what both answer, and the stage that takes the time, of the worst that are slower"
+    return [doc.Listing("\n".join(lines), title)] * bool(lines)
 
 
 def _choose_time_tone(time: ClassTime) -> doc.Tone:

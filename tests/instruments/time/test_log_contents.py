@@ -149,6 +149,11 @@ def test_answers_that_waited_for_a_lock_come_in_their_place(tmp_path: Path) -> N
     assert [it.line for it in read_log_answers(file)] == [b"a", b"b", b"c", b"d", b"e"]
 
 
+def test_a_class_that_is_the_same_has_its_first_execution_as_an_example(tmp_path: Path) -> None:
+    case = Case(tmp_path, READ)
+    assert case.compare(case.side(rows()), case.side(rows()))[READ].example == READ
+
+
 def test_what_was_not_answered_is_not_compared(tmp_path: Path) -> None:
     case = Case(tmp_path, READ)
     cut = {**rows(), "cut": "it was not answered", "digests": ["", ""]}

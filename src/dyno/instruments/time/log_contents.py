@@ -144,6 +144,7 @@ class _Counts:
     gravity: int = 9
     worst: Sameness = field(default_factory=lambda: Sameness("same"))
     example: str = ""
+    first: str = ""
 
 
 class _Comparison:
@@ -172,6 +173,7 @@ class _Comparison:
             self._written[statement.session].clear()
         elif own.kind != "read":
             self._written[statement.session] |= tables
+        counts.first = counts.first or insert_values(statement.sql, statement.values)[:EXAMPLE]
         if own.is_only_prepared and theirs.is_refused >= ours.is_refused:
             counts.not_compared += 1
             refusal = theirs.read().answer.refusal
@@ -270,7 +272,7 @@ class _Comparison:
                 it.undecidable,
                 it.not_compared,
                 worst.why,
-                it.example,
+                it.example or it.first,
                 worst.ours,
                 worst.theirs,
                 worst.kind,
