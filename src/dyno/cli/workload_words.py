@@ -211,7 +211,7 @@ def choose_log(words: Mapping[str, Any]) -> ChosenLog | None:
     replay = lay_out(log_file, words["writes"], print_progress, bounds, repetition)
     for sentence in replay.describe():
         screen.print_line(sentence, err=True)
-    is_timed = len(words["candidates"]) > 1 and not words.get("untimed")
+    is_timed = len(words["candidates"]) > 1 and "speed" in words  # a rehearsal's blocks have none
     if is_timed and (note := replay.describe_length(words.get("speed") or "")):
         screen.print_line(note, err=True)
     options = (data.list_options() if data else {}) | settings

@@ -312,3 +312,18 @@ def test_a_folder_that_new_refuses_is_the_first_line_with_its_words(
     trials = [json.loads(each.read_text()) for each in (run / "trials").iterdir()]
     assert all(it["block"] < 0 for it in trials), "no block is played on nothing"
     assert cause in html.unescape((run / "report.html").read_text())
+
+
+def test_a_dump_of_which_new_refuses_statements_is_told_on_the_page_with_their_lines(
+    tmp_path: Path,
+) -> None:
+    files = write_files(tmp_path, {}, write_mysql)
+    made = "CREATE TABLE made_{0} (a INT, b INT GENERATED ALWAYS AS (a) STORED);\n"
+    (tmp_path / "copy.sql").write_text(COPY + "".join(map(made.format, range(7))))
+    told = rehearse(tmp_path, "sqlite@3.54.1", "sqlite@3.24.0", *files, "--blocks", "3")
+    begins = "Nothing was compared: the log failed on 3.24.0: 7 statements of the file are refused"
+    assert told["sentence"].startswith(f"{begins}: line 4: near"), told["sentence"]
+    (run,) = (tmp_path / "runs").iterdir()
+    assert "line 8: near" in html.unescape((run / "report.html").read_text())
+    trials = [json.loads(each.read_text()) for each in (run / "trials").iterdir()]
+    assert all(it["block"] < 0 for it in trials), "no block is played on half the data"

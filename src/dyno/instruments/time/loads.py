@@ -37,7 +37,7 @@ from dyno.instruments.time.job import LoadChoice, TrialJob, TrialNotes
 from dyno.instruments.time.leftovers import LoadedTables
 from dyno.instruments.time.watch import Watch
 from dyno.judge.analysis.judge import InterimResult
-from dyno.record import FolderUpgrade, PhaseRecord, Trial, WorkloadPlan
+from dyno.record import FolderUpgrade, PhaseRecord, Run, Trial, WorkloadPlan, name_contents
 from dyno.record.integrity import IntegrityCheck
 from dyno.runs.resolve.design import SMALL_BYTES
 from dyno.runs.resolve.draft import Prepared
@@ -205,10 +205,13 @@ def with_upgraded(job: TrialJob, prepared: Prepared) -> TrialJob:
     return replace(job, upgraded=old)
 
 
-def stop_where_failed(state: InterimResult, played: Sequence[Trial]) -> InterimResult:
-    """Where a run stands, which is over where the upgrade failed: NEW has nothing to play on."""
+def stop_where_failed(run: Run, state: InterimResult, played: Sequence[Trial]) -> InterimResult:
+    """Where a rehearsal stands, which is over where a side's answers failed: its data were refused,
+    or the upgrade of its folder, and nothing can be held against the other side.
+    """
+    sides = {name_contents(it.name) for it in run.candidates} if run.design.rehearses else ()
     for trial in played:
-        if trial.upgrade and trial.upgrade.failed:
+        if trial.failure and trial.candidate in sides:
             return replace(state, state="failed", sentence=trial.why_failed)
     return state
 

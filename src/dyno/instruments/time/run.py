@@ -260,7 +260,7 @@ class RunPlayer:
         if self.run.design.rehearses:
             for workload in self.run.workloads:
                 self._compare_contents(workload)
-        return stop_where_failed(first, self.played)
+        return stop_where_failed(self.run, first, self.played)
 
     def find_lacking(self, state: InterimResult) -> list[WorkloadPlan]:
         """The workloads that lack a valid block for the next interim analysis."""
@@ -359,7 +359,9 @@ class RunPlayer:
 
     def _keep_answered(self, trials: Iterable[Played]) -> None:
         for trial, error in trials:
-            self._keep_all([(trial, error)], None)
+            # what a side refuses of the dump is an answer of a rehearsal, too
+            is_told = self.run.design.rehearses and isinstance(error, UsageError)
+            self._keep_all([(trial, None if is_told else error)], None)
 
     def _ask_side(
         self, workload: WorkloadPlan, texts: Sequence[KnownText], side: Candidate, beside: int
