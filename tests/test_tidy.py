@@ -524,7 +524,6 @@ def test_a_measurement_is_told_from_a_format_and_from_a_limit_that_is_listed() -
 KNOW_A_KIND = {
     *("runs/run_folder.py", "compare/history/counts.py", "compare/bisect/oracles.py"),
     *("cli/bisect.py", "cli/judged_run.py"),
-    *("cli/report.py", "cli/resume.py", "cli/show.py"),
 }
 AT_HOME = re.compile(r"(record|judge|instruments|report)/|cli/(count|capacity|disk|profile)\.py")
 OF_A_KIND = re.compile(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ import click
 from dyno.cli import judged_run, options
 from dyno.cli.exits import write_json_file
 from dyno.cli.options import DURATION, ENGINE, PERCENT, add_option
-from dyno.cli.runs import find_runs_home
+from dyno.cli.runs import find_runs_home, refuse_device, refuse_profile
 from dyno.cli.terminal import screen
 from dyno.cli.workload_words import SQL, choose_workload, prepare_experiment
 from dyno.errors import UsageError
@@ -165,28 +165,42 @@ def _tell_answer(folder: CapacityFolder, result: CapacityResult, json_file: Path
         write_json_file(json_file, data)  # `record/capacity.py`, `CapacityResult`
 
 
-def report_capacity(folder: Path, words: dict[str, Any]) -> int:
+def show_run(folder: Path) -> None:
+    """Print its command and its answer."""
+    from dyno.instruments.capacity.folder import CapacityFolder
+    from dyno.judge.capacity import judge_capacity
+
+    made = CapacityFolder(folder)
+    plan = made.read_plan()
+    screen.print_line(plan.run.command)
+    print_answer(plan, judge_capacity(plan, made.read_blocks()))
+
+
+def report_run(folder: Path, profile_format: str | None, words: Mapping[str, Any]) -> int:
+    """Tell it again; of `dyno report`'s words only `--json` is meant."""
     from dyno.instruments.capacity.folder import CapacityFolder
     from dyno.judge.capacity import judge_capacity
 
     _refuse_others(words)
+    refuse_profile(profile_format, "a capacity")
     made = CapacityFolder(folder)
     _tell_answer(made, judge_capacity(made.read_plan(), made.read_blocks()), words["json_file"])
     return 0
 
 
-def _refuse_others(words: dict[str, Any]) -> None:
+def _refuse_others(words: Mapping[str, Any]) -> None:
     if words["strict"] or words["formats"]:
         hint = "--json writes the answer"
         raise UsageError("--strict and --format are for comparisons, not capacities", hint=hint)
 
 
-def resume_capacity(folder: Path, words: dict[str, Any]) -> int:
+def resume_run(folder: Path, words: Mapping[str, Any]) -> int:
     """Goes on with a run that was stopped; of `dyno resume`'s words only `--json` is meant."""
     from dyno.instruments.capacity.folder import CapacityFolder
     from dyno.instruments.capacity.run import reopen_capacity
 
     _refuse_others(words)
+    refuse_device(words)
     made = CapacityFolder(folder)
     judged_run.sweep()
     prepared = reopen_capacity(made, judged_run.print_progress)

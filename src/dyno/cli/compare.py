@@ -10,11 +10,18 @@ import click
 from dyno.cli import judged_run, options
 from dyno.cli.exits import print_error
 from dyno.cli.options import ENGINE, PERCENT, WORKLOAD, HeadedCommand, add_option
+from dyno.cli.runs import refuse_device
+from dyno.cli.terminal import screen
 from dyno.cli.workload_words import SQL, add_replay_options, choose_scripts, rewrite_candidates
 from dyno.errors import HostError, TrialFailed, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from dyno.record import Verdict
     from dyno.runs.experiment import Experiment
+    from dyno.runs.run_folder import RunFolder
 
 #: Those that `--count` counts, under valgrind, which is some 50 times slower.
 COUNT_EVENTS = 10_000
@@ -153,3 +160,79 @@ def read_experiment(**words: Any) -> Experiment:
         like=words["like"] or "",
         client_hosts=words["client_hosts"],
     )
+
+
+def show_run(folder: Path) -> None:
+    """Print what was asked, how much was played, and the verdict so far."""
+    from dyno.judge.analysis.judge import judge
+    from dyno.report import Book
+    from dyno.report.rehearsal import build_rehearsal
+    from dyno.report.sections import cause, components, verdict
+    from dyno.runs.run_folder import RunFolder
+
+    made = RunFolder(folder)
+    run, trials = made.read_run(), made.read_trials()
+    screen.print_line(run.question or run.command)
+    screen.print_gap()
+    rows = [(c.name, c.engine, c.build.get("version", ""), c.spec) for c in run.candidates]
+    screen.print_table(("candidate", "engine", "version", "as written"), rows)
+    screen.print_gap()
+    screen.print_line(f"{len(trials)} trials on {', '.join(w.name for w in run.workloads)}")
+    screen.print_gap()
+    book = Book(made.path, run, trials, judge(run, trials, counts=made.read_counts()))
+    if book.verdict.rehearsal:
+        screen.print_paragraph(book.verdict.sentence)
+        screen.draw_document(build_rehearsal(book))
+        return
+    layers = cause.build_first_layers(book)
+    whole = [*verdict.build_whole(book, everything=True), *layers, *components.build(book)]
+    screen.draw_document(whole, is_apart=False)
+
+
+def report_run(path: Path, profile_format: str | None, words: Mapping[str, Any]) -> int:
+    """Make its derived files again; with a format that has no file, print that alone."""
+    from dyno.runs.run_folder import RunFolder
+
+    asked, folder = judged_run.read_asked(words), RunFolder(path)
+    if any(not wanted.file for wanted in asked.formats):
+        verdict = judged_run.write_verdict(folder, asked)
+    else:
+        verdict = judged_run.tell_verdict(folder, asked)
+    if profile_format:
+        _write_profiles(folder, verdict, profile_format)
+    return asked.choose_exit_code(verdict) if asked.strict else 0
+
+
+def _write_profiles(folder: RunFolder, verdict: Verdict, profile_format: str) -> None:
+    from dyno.report import Book
+    from dyno.report.profiles import find_encoder, write_profiles
+
+    run, trials, profiles = folder.read_run(), folder.read_trials(), folder.read_profiles()
+    book = Book(folder.path, run, trials, verdict, profiles)
+    for path in write_profiles(book, find_encoder(profile_format)):
+        screen.print_line(f"profile: {path}")
+
+
+def resume_run(path: Path, words: Mapping[str, Any]) -> int:
+    """Play what is missing, and judge; of a share tell how to gather it."""
+    from dyno.instruments.time import run as player
+    from dyno.runs.run_folder import COUNTS, RunFolder
+
+    refuse_device(words)
+    made = RunFolder(path)
+    record = made.read_run()
+    if record.gathered:
+        raise UsageError(f"{made.path.name} was gathered", hint="resume the shares on their hosts")
+    judged_run.sweep()
+    if (made.path / COUNTS).is_dir() and len(made.read_counts()) < len(record.workloads):
+        told = "its counts of instructions did not end, and are not made again"
+        screen.print_line(f"note: {told}", err=True)
+    asked = judged_run.read_asked(words)
+    with judged_run.show_progress(made, None, asked.verbose) as watch:
+        player.resume_run(made, watch, judged_run.print_progress)
+    if record.share:
+        from dyno.cli.shard import tell_share
+
+        tell_share(made)
+        return 0
+    return asked.choose_exit_code(judged_run.tell_verdict(made, asked))

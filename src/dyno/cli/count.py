@@ -10,14 +10,14 @@ import click
 from dyno.cli import judged_run, options
 from dyno.cli.exits import write_json_file
 from dyno.cli.options import ENGINE, PERCENT, add_option
-from dyno.cli.runs import find_runs_home
+from dyno.cli.runs import find_runs_home, refuse_profile
 from dyno.cli.terminal import screen
 from dyno.cli.workload_words import SQL, choose_workload, prepare_experiment
 from dyno.errors import UsageError
 from dyno.record.decode import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from dyno.instruments.instructions.candidate import CountPlan
     from dyno.record import Verdict
@@ -150,3 +150,30 @@ def print_count(count: Count, rows: Sequence[CountComparison], verbose: bool = F
 
     build = counts.build_count if verbose else counts.build_first_screen
     screen.draw_document(build(count, rows), None if verbose else screen.choose_screen_columns())
+
+
+def show_run(folder: Path) -> None:
+    """Print all of a count, its functions too."""
+    from dyno.judge.analysis.counts import compare_counts
+    from dyno.record.count import Count
+    from dyno.report.counts import build_functions
+    from dyno.runs.run_folder import COUNT_RECORD, read_json
+
+    count = read_json(Count, folder / COUNT_RECORD)
+    screen.print_line(count.command)
+    print_count(count, compare_counts(count), verbose=True)
+    screen.draw_document(build_functions(count))
+
+
+def report_run(folder: Path, profile_format: str | None, words: Mapping[str, Any]) -> int:
+    """Make its page again, and tell it."""
+    from dyno.record.count import Count
+    from dyno.runs.run_folder import COUNT_RECORD, read_json
+
+    asked = judged_run.read_asked(words)
+    hint = "KCachegrind reads callgrind's files in its folder"
+    refuse_profile(profile_format, "a count", hint)
+    if asked.formats:
+        raise UsageError("a count has no --format", hint="--json FILE writes its rows")
+    tell_count(folder, read_json(Count, folder / COUNT_RECORD), asked.json_file, asked.verbose)
+    return 0

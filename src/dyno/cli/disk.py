@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from dyno.cli import judged_run, options
 from dyno.cli.exits import write_json_file
 from dyno.cli.options import DURATION, PERCENT, RUN, SIZE, add_option
-from dyno.cli.runs import find_run, find_runs_home
+from dyno.cli.runs import find_run, find_runs_home, refuse_profile
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 from dyno.record.decode import encode
@@ -131,7 +131,7 @@ def tell_disks(folder: Path, run: DiskRun, json_file: Path | None) -> DiskVerdic
     return verdict
 
 
-def resume_disks(folder: Path, words: Mapping[str, Any]) -> int:
+def resume_run(folder: Path, words: Mapping[str, Any]) -> int:
     """Goes on with a run that was stopped; one that is over is told again."""
     from dyno.instruments.disk.fio import find_fio
     from dyno.instruments.disk.run import is_over, reopen_disk_run
@@ -202,3 +202,27 @@ def print_disks(run: DiskRun, verdict: DiskVerdict) -> None:
 
     screen.draw_document(build_disks(run, verdict))
     screen.print_paragraph(verdict.sentence)
+
+
+def show_run(folder: Path) -> None:
+    """Print its command and all of it."""
+    from dyno.instruments.disk.verdict import judge_disks
+    from dyno.record.disk import DISK_RECORD, DiskRun
+    from dyno.runs.run_folder import read_json
+
+    run = read_json(DiskRun, folder / DISK_RECORD)
+    screen.print_line(run.command)
+    print_disks(run, judge_disks(run))
+
+
+def report_run(folder: Path, profile_format: str | None, words: Mapping[str, Any]) -> int:
+    """Make its page and verdict again, and tell them."""
+    from dyno.record.disk import DISK_RECORD, DiskRun
+    from dyno.runs.run_folder import read_json
+
+    asked = judged_run.read_asked(words)
+    refuse_profile(profile_format, "a run of disks")
+    refuse_formats(words)
+    run = read_json(DiskRun, folder / DISK_RECORD)
+    verdict = tell_disks(folder, run, asked.json_file)
+    return choose_exit_code(verdict, strict=True) if asked.strict else 0

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dyno.runs.run_folder import Instrument, RunFolder
     from dyno.runs.run_summary import RunPlace
 
@@ -52,6 +55,13 @@ def find_place(word: str) -> RunPlace:
             return RunPlace(own.name, folder)
     played = next(it for it in load_instruments().values() if it.has_trials)
     return RunPlace(played.name, find_run(word).path)
+
+
+def open_command(kind: str) -> Any:
+    """Return the file of `cli` that has `show_run`, `report_run`, `resume_run` for such runs."""
+    from dyno.runs.run_folder import load_instruments
+
+    return import_module(f"dyno.cli.{load_instruments()[kind].command}")
 
 
 def find_run(word: str) -> RunFolder:
@@ -112,3 +122,15 @@ def find_folder_with(record: str, word: str) -> Path | None:
     begun = [name for name in names if name.startswith(word)]
     unclear = any(name.startswith(word) for name in others)
     return home / begun[0] if len(begun) == 1 and not unclear else None
+
+
+def refuse_profile(profile_format: str | None, noun: str, hint: str = "") -> None:
+    """Raise `UsageError` if samples are asked of a run that has none."""
+    if profile_format:
+        raise UsageError(f"{noun} has no samples of CPU time", hint=hint)
+
+
+def refuse_device(words: Mapping[str, Any]) -> None:
+    """Raise `UsageError` if `--write-device` is given for a run that writes to none."""
+    if words["writable"]:
+        raise UsageError("--write-device is for runs of `dyno disk` only")

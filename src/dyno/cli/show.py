@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli.options import Word
-from dyno.cli.runs import find_place, list_other_runs, list_run_names
+from dyno.cli.runs import find_place, list_other_runs, list_run_names, open_command
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.announcement import format_cells_comment
 from dyno.errors import DynoError, build_unknown_error
@@ -152,69 +152,7 @@ def show_run(word: str) -> None:
     place = find_place(word)
     screen.print_line(screen.style_bold(place.path.name))
     screen.print_gap()
-    shows = {"disk": show_disk_run, "capacity": show_capacity, "count": show_count}
-    shows.get(place.kind, show_comparison)(place.path)
-
-
-def show_comparison(folder: Path) -> None:
-    from dyno.judge.analysis.judge import judge
-    from dyno.report import Book
-    from dyno.report.rehearsal import build_rehearsal
-    from dyno.report.sections import cause, components, verdict
-    from dyno.runs.run_folder import RunFolder
-
-    made = RunFolder(folder)
-    run, trials = made.read_run(), made.read_trials()
-    screen.print_line(run.question or run.command)
-    screen.print_gap()
-    rows = [(c.name, c.engine, c.build.get("version", ""), c.spec) for c in run.candidates]
-    screen.print_table(("candidate", "engine", "version", "as written"), rows)
-    screen.print_gap()
-    screen.print_line(f"{len(trials)} trials on {', '.join(w.name for w in run.workloads)}")
-    screen.print_gap()
-    book = Book(made.path, run, trials, judge(run, trials, counts=made.read_counts()))
-    if book.verdict.rehearsal:
-        screen.print_paragraph(book.verdict.sentence)
-        screen.draw_document(build_rehearsal(book))
-        return
-    layers = cause.build_first_layers(book)
-    whole = [*verdict.build_whole(book, everything=True), *layers, *components.build(book)]
-    screen.draw_document(whole, is_apart=False)
-
-
-def show_disk_run(folder: Path) -> None:
-    from dyno.cli.disk import print_disks
-    from dyno.instruments.disk.verdict import judge_disks
-    from dyno.record.disk import DISK_RECORD, DiskRun
-    from dyno.runs.run_folder import read_json
-
-    run = read_json(DiskRun, folder / DISK_RECORD)
-    screen.print_line(run.command)
-    print_disks(run, judge_disks(run))
-
-
-def show_capacity(folder: Path) -> None:
-    from dyno.cli.capacity import print_answer
-    from dyno.instruments.capacity.folder import CapacityFolder
-    from dyno.judge.capacity import judge_capacity
-
-    made = CapacityFolder(folder)
-    plan = made.read_plan()
-    screen.print_line(plan.run.command)
-    print_answer(plan, judge_capacity(plan, made.read_blocks()))
-
-
-def show_count(folder: Path) -> None:
-    from dyno.cli.count import print_count
-    from dyno.judge.analysis.counts import compare_counts
-    from dyno.record.count import Count
-    from dyno.report.counts import build_functions
-    from dyno.runs.run_folder import COUNT_RECORD, read_json
-
-    count = read_json(Count, folder / COUNT_RECORD)
-    screen.print_line(count.command)
-    print_count(count, compare_counts(count), verbose=True)
-    screen.draw_document(build_functions(count))
+    open_command(place.kind).show_run(place.path)
 
 
 def list_controls() -> Rows:

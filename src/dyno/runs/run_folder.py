@@ -179,12 +179,13 @@ class Instrument:
     a report with `measured`, names in the folder. `begun` lies there from the beginning, where the
     record is written at the end. `has_trials` where runs of it are comparisons block by block
     (`run.json`), which pairs and heat maps are made of; `has_history` where `dyno history` reads
-    them.
+    them. `command` is the file of `cli` that shows, reports and resumes them, as far as it does.
     """
 
     name: str
     noun: str
     said: str
+    command: str
     record = begun = ""
     is_file = has_trials = has_history = False
 

@@ -19,6 +19,7 @@ class Capacity(Instrument):
     """Runs of `dyno capacity`."""
 
     name, noun, said = "capacity", "a capacity", "capacity"
+    command = "capacity"
     record, measured = CAPACITY_RECORD, (CAPACITY_RECORD, CAPACITY_BLOCKS)
 
     def summarize(self, plain: RunSummary, path: Path) -> RunSummary:

@@ -20,6 +20,7 @@ class Disk(Instrument):
     """Runs of `dyno disk`."""
 
     name, noun, said, record = "disk", "a run of disks", "disks measured", DISK_RECORD
+    command = "disk"
 
     def summarize(self, plain: RunSummary, path: Path) -> RunSummary:
         """The verdict on its paths."""

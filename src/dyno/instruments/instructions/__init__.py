@@ -20,6 +20,7 @@ class Instructions(Instrument):
     """Runs of `dyno count`."""
 
     name, noun, said, record = "count", "a count", "instructions counted", COUNT_RECORD
+    command = "count"
     begun, has_history = COUNTED, True
 
     def summarize(self, plain: RunSummary, path: Path) -> RunSummary:

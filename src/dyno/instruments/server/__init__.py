@@ -15,6 +15,7 @@ class ServerProfiles(Instrument):
     """Profiles of `dyno profile`."""
 
     name, noun, said = "profile", "a profile of a server", "server profiled"
+    command = "profile"
     is_file = True
 
     def summarize(self, plain: RunSummary, path: Path) -> RunSummary:

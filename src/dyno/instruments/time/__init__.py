@@ -19,6 +19,7 @@ class Time(Instrument):
     """Runs of `dyno compare` and of what plays comparisons."""
 
     name, noun, said, record = "comparison", "a comparison", "", "run.json"
+    command = "compare"
     has_trials = has_history = True
     measured = (record, "trials")
     changing = (*measured, "verdict.json")
