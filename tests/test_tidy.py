@@ -300,6 +300,21 @@ def test_no_two_files_of_the_driver_know_each_other() -> None:
     assert not (way := circle(graph)), f"a circle of files: {' knows '.join(way)}"
 
 
+def test_no_two_files_of_the_kit_know_each_other() -> None:
+    kit = ROOT / "crates" / "kit" / "src"
+    modules = {
+        "::".join(path.relative_to(kit).with_suffix("").parts).removesuffix("::mod"): path
+        for path in tracked("crates/kit/src/*.rs")
+        if not {"tests.rs", "hostile"} & set(path.relative_to(kit).parts)
+    }
+    graph: dict[str, set[str]] = {}
+    for module, path in modules.items():
+        paths = re.findall(r"\bcrate::(\w[\w:]*)", before_tests(path))
+        graph[module] = {module_named(it, modules, "::") for it in paths} - {module}
+    assert graph["bounds"] >= {"fault", "interface::exported"}, "the paths are not read"
+    assert not (way := circle(graph)), f"a circle of files: {' knows '.join(way)}"
+
+
 def test_every_package_of_the_driver_has_its_row_in_the_architecture() -> None:
     tables = (ROOT / "ARCHITECTURE.md").read_text()
     files = [path.relative_to(DRIVER).parts for path in tracked("crates/driver/src/*")]

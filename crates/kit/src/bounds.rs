@@ -4,8 +4,8 @@
 //! process: what grows with a call's input grows by `try_reserve`. What a library allocates
 //! (bitmaps, trees) is asked for beforehand, by its bound, with `check_memory`.
 
-use crate::function::Fault;
-use crate::interface::is_killed;
+use crate::fault::Fault;
+use crate::interface::exported::is_killed;
 
 /// No argument is larger, except the lines of `fb_load`.
 pub const ARGUMENT_BYTES_MAX: usize = 64 << 20;

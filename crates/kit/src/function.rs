@@ -1,16 +1,7 @@
 //! A function as its own file sees it: safe Rust, no pointer of the server's.
 
 use crate::bounds;
-
-/// Why a call fails: one clause, shown to whoever asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault(pub String);
-
-impl<T: Into<String>> From<T> for Fault {
-    fn from(text: T) -> Self {
-        Self(text.into())
-    }
-}
+pub use crate::fault::Fault;
 
 /// What a function answers for a row, or for a group.
 #[derive(Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 mod bitmap;
 mod bounds;
 mod exports;
+mod fault;
 mod files;
 mod function;
 mod interface;

@@ -4,7 +4,7 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulong, c_void};
 use std::ptr;
 
-use crate::function::Fault;
+use crate::fault::Fault;
 
 unsafe extern "C" {
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
@@ -68,7 +68,7 @@ pub mod charset {
     use std::ffi::{c_char, c_uint, c_void};
     use std::ptr;
 
-    use super::super::{Args, Init};
+    use super::super::structures::{Args, Init};
     use super::symbol;
 
     type Handle = *mut c_void;

@@ -12,46 +12,23 @@
 #![allow(unsafe_code)]
 
 mod entries;
-mod exported;
+pub(crate) mod exported;
 #[cfg(test)]
 pub mod hostile;
 mod states;
+mod structures;
 #[cfg(test)]
 mod tests;
 
-use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
+use std::ffi::{c_char, c_int, c_ulong};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 pub(crate) use self::entries::{entries, export};
-pub use self::exported::is_killed;
 use self::exported::{charset, raise, shown};
 use self::states::{keep, release, state_of};
+pub use self::structures::{Args, Init};
 use crate::function::{Aggregate, Answer, Arguments, Fault, Function, Kind, Shape, Takes, Value};
-
-/// `UDF_INIT`: one place in a statement that calls a function.
-#[repr(C)]
-pub struct Init {
-    maybe_null: c_char,
-    decimals: c_uint,
-    max_length: c_ulong,
-    state: *mut c_char,
-    const_item: c_char,
-    extension: *mut c_void,
-}
-
-/// `UDF_ARGS`: the arguments of a row, or what is known of them beforehand.
-#[repr(C)]
-pub struct Args {
-    count: c_uint,
-    kinds: *mut c_int,
-    values: *const *const c_char,
-    lengths: *const c_ulong,
-    maybe_null: *mut c_char,
-    attributes: *const *const c_char,
-    attribute_lengths: *const c_ulong,
-    extension: *mut c_void,
-}
 
 /// `Item_result`: how values are handed in. Reals and decimals are asked for as text.
 const STRING: c_int = 0;

@@ -12,7 +12,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::function::Fault;
+use crate::fault::Fault;
 
 const ADDRESS_BITS: u32 = 48;
 
