@@ -254,7 +254,7 @@ def packages() -> str:
     listed = runpy.run_path(str(ROOT / "tests" / "packages.py"))
     rows = [f"| `{name}.py` | {what} | |" for name, what in listed["SHARED"].items()]
     for name, package in listed["PACKAGES"].items():
-        place = name if (ROOT / "src" / "dyno" / name).is_dir() else f"{name}.py"
+        place = f"{name}.py" if (ROOT / "src" / "dyno" / f"{name}.py").is_file() else name
         everything = len(package.knows) == len(listed["PACKAGES"]) - 1
         knows = ["all"] if everything else [it for it in listed["PACKAGES"] if it in package.knows]
         slash = "" if place.endswith(".py") else "/"

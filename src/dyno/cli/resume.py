@@ -8,7 +8,7 @@ import click
 
 from dyno.cli import options
 from dyno.cli.options import RUN, add_option
-from dyno.cli.runs import find_folder_with, find_place, open_command
+from dyno.cli.runs import find_folder_with, find_place, open_command, refuse_device
 from dyno.errors import UsageError
 
 
@@ -34,6 +34,7 @@ def command(run: str, **words: Any) -> int:
     from dyno.runs.run_folder import FLEET_RECORD, load_instruments
 
     if folder := find_folder_with(FLEET_RECORD, run):
+        refuse_device(words)
         return resume_fleet(folder, words)
     place = find_place(run)
     instrument = open_command(place.kind)

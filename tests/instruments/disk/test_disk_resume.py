@@ -209,7 +209,11 @@ def test_what_takes_a_comparison_says_that_a_run_of_disks_is_none(
     assert "run of disks" in refuse(capsys, "report", "last", "--profile", "firefox")
     words = ("disk", "/var/tmp", *WORDS, "--run", path.name)
     assert f"{path.name} is a run of disks" in refuse(capsys, *words)
-    assert "--write-device is for" in refuse(capsys, "resume", "x", "--write-device", "/dev/x")
+    for record in ("run.json", "capacity.json", "fleet.json"):
+        (runs / f"of-{record}").mkdir()
+        (runs / f"of-{record}" / record).write_text("{}")
+        said = refuse(capsys, "resume", f"of-{record}", "--write-device", "/dev/x")
+        assert "--write-device is for" in said
 
 
 def test_a_packed_run_of_disks_is_judged_elsewhere(
