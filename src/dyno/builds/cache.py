@@ -22,9 +22,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from hashlib import sha256
 from pathlib import Path
 
+import dyno
 from dyno import numbers, private_files, subprocesses, tails
 from dyno.builds import Say
 from dyno.disk_use import measure_file_bytes
@@ -264,6 +266,17 @@ def remove_unfinished(path: Path) -> None:
     with open(lock, "a", opener=private_files.open_private) as held, claim_unused(path) as free:
         if free and try_lock(held.fileno()):
             private_files.remove_all(path)
+
+
+@cache
+def compute_sources_sha256(*names: str) -> str:
+    """Return a sum of files and folders of our own sources, by which what they derived is known."""
+    package = Path(dyno.__file__).parent
+    whole = sha256()
+    for place in (package / name for name in names):
+        for file in [place] if place.is_file() else sorted(place.rglob("*.py")):
+            whole.update(str(file.relative_to(package)).encode() + b"\0" + file.read_bytes())
+    return whole.hexdigest()
 
 
 def copy(source: Path, target: Path) -> None:

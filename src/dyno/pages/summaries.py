@@ -11,11 +11,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cache as remember
 from hashlib import sha256
 from pathlib import Path
 
-import dyno
 from dyno import private_files
 from dyno.builds import cache
 from dyno.record import RunSummary
@@ -28,18 +26,6 @@ SOURCES = ("record", "judge", "instruments", "runs/run_summary.py")
 
 #: By path: when the run last changed, and its summary.
 Known = dict[Path, tuple[int, RunSummary]]
-
-
-@remember
-def compute_sources_sha256() -> str:
-    """A sum of the sources that make summaries."""
-    package = Path(dyno.__file__).parent
-    whole = sha256()
-    for name in SOURCES:
-        place = package / name
-        for file in [place] if place.is_file() else sorted(place.rglob("*.py")):
-            whole.update(file.read_bytes())
-    return whole.hexdigest()
 
 
 def find_kept_file(homes: Sequence[Path]) -> Path:
@@ -55,7 +41,7 @@ def read_kept(homes: Sequence[Path]) -> Known:
         if file.is_symlink():
             return {}
         kept = json.loads(file.read_text("utf-8"))
-        if kept["sources"] != compute_sources_sha256():
+        if kept["sources"] != cache.compute_sources_sha256(*SOURCES):
             return {}
         return {Path(path): (at, decode(RunSummary, told)) for path, at, told in kept["runs"]}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -71,7 +57,7 @@ def keep(homes: Sequence[Path], known: Mapping[Path, tuple[int, RunSummary]]) ->
     if len(lasting) < KEPT_LEAST:
         return
     runs = [[str(path), at, encode(told)] for path, (at, told) in lasting.items()]
-    text = json.dumps({"sources": compute_sources_sha256(), "runs": runs})
+    text = json.dumps({"sources": cache.compute_sources_sha256(*SOURCES), "runs": runs})
     file = find_kept_file(homes)
     with suppress(OSError):
         private_files.make_folder(file.parent, exist_ok=True)

@@ -42,7 +42,7 @@ class RunPlace:
         return self.path.stem if self.instrument.is_file else self.path.name
 
     def find_changed_ns(self) -> int:
-        """When something in it was last written, as far as a summary tells of it."""
+        """Return when anything that its summary is made of was last written."""
         return max(_find_changed_ns(self.path / name) for name in self.instrument.changing)
 
 
@@ -59,7 +59,7 @@ def list_run_places(home: Path) -> list[RunPlace]:
 
 
 def has_run(home: Path) -> bool:
-    """Is there one, of any kind?"""
+    """Return whether a run of any kind lies in or below `home`."""
     return next(_walk_places(home, 0), None) is not None
 
 
@@ -100,7 +100,7 @@ def summarize_run(place: RunPlace) -> RunSummary:
 
 
 def is_judged(path: Path) -> bool:
-    """Is the verdict in a run's folder newer than its trials?"""
+    """Return whether the verdict in a run's folder is newer than its trials."""
     judged = _find_changed_ns(path / "verdict.json")
     return judged > 0 and judged >= _find_changed_ns(path / "trials")
 

@@ -111,3 +111,16 @@ def test_warnings_refusals_and_the_clock_are_part_of_an_answer(
     # MySQL's sessions are told the log's own time, in the server's zone
     is_told = kind.startswith("mysql")
     assert str(now.rows[0][0]).startswith(("2026-01-01", "2025-12-31")) == is_told
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_to_ask_who_waits_for_a_lock_is_no_time_of_the_statement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """InnoDB is asked every 110 ms at most; a statement of 30 ms was said to take as long."""
+    slow = "SELECT pg_sleep(0.03)" if kind[0] == "p" else "SELECT SLEEP(0.03)"
+    with serving(kind) as server:
+        monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+        played = play(kind, server.session, lay(tmp_path, [(1, slow)] * 6), tmp_path / "a")
+        times_ns = [it.elapsed_ns for it in read_log_answers(played.answers)]
+        assert 30e6 <= min(times_ns[1:]) < 100e6, times_ns

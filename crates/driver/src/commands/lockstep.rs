@@ -251,11 +251,13 @@ impl<'a> Player<'a> {
     }
 
     /// Waits for an answer; false where the server says that it waits for a lock. What takes too
-    /// long is cancelled.
+    /// long is cancelled. The time until the server may be asked again is spent waiting for the
+    /// answer: slept through, it would be counted as the statement's own.
     fn await_answer(&mut self, number: usize) -> Result<bool, Error> {
         let limit_ns = self.find_limit(number)?;
         loop {
-            if let Some(reply) = self.poll_until(number, limit_ns.min(now_ns() + PATIENCE_NS))? {
+            let asks_ns = (now_ns() + PATIENCE_NS).max(self.asked_ns + self.find_spacing());
+            if let Some(reply) = self.poll_until(number, limit_ns.min(asks_ns))? {
                 self.note(number, reply)?;
                 return Ok(true);
             }
@@ -278,14 +280,19 @@ impl<'a> Player<'a> {
         if self.monitor.is_none() {
             self.monitor = Some(sessions::open(&self.question.session)?);
         }
-        let spacing_ns = (self.question.spacing_s * 1e9) as u64;
-        while now_ns() < self.asked_ns + spacing_ns {
-            wire::wait_in_turn(self.asked_ns + spacing_ns);
+        let until_ns = self.asked_ns + self.find_spacing();
+        while now_ns() < until_ns {
+            wire::wait_in_turn(until_ns);
         }
         let Some(monitor) = self.monitor.as_mut() else { return Ok(false) };
         let found = send(monitor.as_mut(), &sql)?.found;
         self.asked_ns = now_ns();
         Ok(found > 0)
+    }
+
+    /// How long after a question the server answers the next one truly.
+    fn find_spacing(&self) -> u64 {
+        (self.question.spacing_s * 1e9) as u64
     }
 
     /// Those that wait for a lock: what has been answered is noted, and their sessions go on. Where
@@ -359,7 +366,7 @@ impl<'a> Player<'a> {
             None => self.replace(number)?,
             _ => {}
         }
-        self.write(number, Answer { cut, ..Answer::default() })
+        self.write(number, now_ns(), Answer { cut, ..Answer::default() })
     }
 
     /// A new connection in the place of a lost one.
@@ -379,7 +386,7 @@ impl<'a> Player<'a> {
 
     /// Writes down what a statement was answered with.
     fn note(&mut self, number: usize, reply: Result<Reply, Error>) -> Result<(), Error> {
-        let type_name = self.type_name;
+        let (type_name, answered_ns) = (self.type_name, now_ns());
         let user = self.user(number)?;
         let sql = user.sent.as_ref().map(|(step, _)| String::from_utf8_lossy(&step.event.text));
         let outcome = reply.map(|reply| match reply {
@@ -392,22 +399,23 @@ impl<'a> Player<'a> {
         });
         let told = tell(user.session.as_mut(), outcome, &sql.unwrap_or_default(), type_name);
         match told {
-            Ok(answer) => self.write(number, answer),
+            Ok(answer) => self.write(number, answered_ns, answer),
             Err(error) if error.is_engine() => {
                 // a server that is gone refuses the next one, too, and that ends the play
                 self.replace(number)?;
                 let cut = format!("the connection was lost: {error}");
-                self.write(number, Answer { cut, ..Answer::default() })
+                self.write(number, now_ns(), Answer { cut, ..Answer::default() })
             }
             Err(error) => Err(error),
         }
     }
 
-    fn write(&mut self, number: usize, mut answer: Answer) -> Result<(), Error> {
+    /// Writes an answer that came at a time; what it takes to read warnings and rows is ours.
+    fn write(&mut self, number: usize, answered_ns: u64, mut answer: Answer) -> Result<(), Error> {
         let user = self.user(number)?;
         let has_waited = std::mem::take(&mut user.has_waited);
         let Some((step, began_ns)) = user.sent.take() else { return Ok(()) };
-        let elapsed_ns = if has_waited { 0 } else { now_ns() - began_ns };
+        let elapsed_ns = if has_waited { 0 } else { answered_ns - began_ns };
         answer.elapsed_ns = 0;
         let json = serde_json::to_string(&answer)
             .map_err(|cause| Error::driver("cannot write JSON").because(cause))?;

@@ -18,11 +18,11 @@ from dyno.compare.history.homes import HomeRuns, RunsHome, read_plain_file
 from dyno.compare.history.hosts import assign_hosts
 from dyno.compare.history.one_sided import count_sides
 from dyno.compare.history.points import (
+    SOURCES,
     Named,
     Point,
     ReadRun,
     SeriesConditions,
-    compute_sources_sha256,
 )
 from dyno.compare.history.series import (
     PointSeries,
@@ -179,7 +179,7 @@ class _Analyses:
 
     def _compute_digest(self, series: PointSeries) -> str:
         builds: dict[Named, str] = {}
-        parts = [f"{compute_sources_sha256()} {self.alpha} {series.relative}"]
+        parts = [f"{cache.compute_sources_sha256(*SOURCES)} {self.alpha} {series.relative}"]
         for point in (*series.points, *series.aside):
             build = builds.get(point.build) or builds.setdefault(point.build, repr(point.build))
             beside = point.beside.value if point.beside else None

@@ -13,14 +13,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import cache
-from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 from msgspec import Raw
 
-import dyno
+from dyno.builds import cache
 from dyno.record import Metric, decode
 from dyno.record.schema import Finite, Record
 
@@ -127,18 +124,6 @@ class ReadRun(Record):
     points: tuple[Point, ...] = ()
 
 
-@cache
-def compute_sources_sha256() -> str:
-    """A sum of the sources that decide what points a run has."""
-    package = Path(dyno.__file__).parent
-    whole = sha256()
-    for name in SOURCES:
-        place = package / name
-        for file in [place] if place.is_file() else sorted(place.rglob("*.py")):
-            whole.update(str(file.relative_to(package)).encode() + b"\0" + file.read_bytes())
-    return whole.hexdigest()
-
-
 def write_sizes(run_bytes: int, played: Sequence[int]) -> str:
     """The sizes of a run's records, by which they are known wherever they were copied to."""
     return f"{run_bytes} bytes, {len(played)} trials of {sum(played)} bytes"
@@ -150,7 +135,7 @@ def encode_run(run: ReadRun) -> bytes:
     for row in told["points"]:
         del row["source"]
     del told["path"], told["unreadable"]
-    return json.dumps({"sources_sha256": compute_sources_sha256()} | told).encode()
+    return json.dumps({"sources_sha256": cache.compute_sources_sha256(*SOURCES)} | told).encode()
 
 
 class _Base(Record):
@@ -197,7 +182,7 @@ class PointsReader:
         another Dyno made it, or it is none of ours.
         """
         told = decode.decode_quickly(_PointsFile, content)
-        if not told or told.sources_sha256 != compute_sources_sha256():
+        if not told or told.sources_sha256 != cache.compute_sources_sha256(*SOURCES):
             return None
         if source.stamp not in (told.stamp, told.sizes):
             return None
