@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::ffi::c_uint;
+
 use super::*;
 
 /// Answers its row, panics at "panic", fails at "fail".

@@ -15,6 +15,7 @@
 mod values;
 
 use std::cell::Cell;
+use std::ffi::c_uint;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
