@@ -7,6 +7,7 @@ for instance `engines/sqlite` a class `Engine`.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -15,21 +16,26 @@ from dyno.errors import build_unknown_error
 
 
 @cache
-def load_modules(package: str) -> dict[str, ModuleType]:
-    """Every module in `package` ("dyno.engines"), by its own name."""
+def list_modules(package: str) -> list[str]:
+    """The names of the modules in `package` ("dyno.engines"), without loading it or them."""
     import pkgutil
 
-    folders = importlib.import_module(package).__path__
-    names = (m.name for m in pkgutil.iter_modules(folders) if m.name[0] != "_")
-    return {name: importlib.import_module(f"{package}.{name}") for name in sorted(names)}
+    found = importlib.util.find_spec(package)
+    folders = found.submodule_search_locations if found else None
+    return sorted(m.name for m in pkgutil.iter_modules(folders) if m.name[0] != "_")
+
+
+@cache
+def load_modules(package: str) -> dict[str, ModuleType]:
+    """Every module in `package`, by its own name."""
+    return {it: importlib.import_module(f"{package}.{it}") for it in list_modules(package)}
 
 
 def find(package: str, kind: str, name: str) -> ModuleType:
     """The module `name` of `package`; an unknown name raises `UsageError` with the nearest ones."""
-    found = load_modules(package)
-    if name not in found:
+    if name not in (found := list_modules(package)):
         raise build_unknown_error(kind, name, found)
-    return found[name]
+    return importlib.import_module(f"{package}.{name}")
 
 
 def load_things(package: str, attribute: str) -> dict[str, Any]:

@@ -195,14 +195,33 @@ def test_a_reader_that_leaves_is_no_failure() -> None:
     assert read.stdout.splitlines()[-1] in ("0", "141")
 
 
-def test_help_loads_no_heavy_library() -> None:
+#: What a help needs none of.
+NO_HELP = "rich scipy numpy jinja2 msgspec hashlib dyno.record dyno.workloads dyno.engines"
+NO_TEST = "scipy.stats dyno.engines dyno.host.checks dyno.driver dyno.instruments.time.run"
+
+
+@pytest.mark.parametrize(
+    ("words", "unwanted"),
+    [
+        ("--help", NO_HELP),
+        ("compare --help", NO_HELP),
+        ("show workloads", "scipy jinja2 dyno.engines dyno.judge.audits dyno.driver"),
+        ("show last", f"jinja2 {NO_TEST}"),
+        ("report last", NO_TEST),
+        (
+            "play null -w oltp_point_select -T 0.1",
+            "scipy.special jinja2 dyno.judge.audits dyno.engines.mysql",
+        ),
+    ],
+)
+def test_a_command_loads_no_more_than_it_needs(words: str, unwanted: str, tmp_path: Path) -> None:
     code = (
-        "import sys\nfrom dyno.cli import run_words\n"
-        "run_words(['--help'])\nrun_words(['compare', '--help'])\n"
-        "heavy = {'rich', 'scipy', 'numpy', 'statsmodels', 'jinja2'} & set(sys.modules)\n"
-        "sys.exit(f'help loaded {heavy}' if heavy else 0)"
+        "import sys\nfrom dyno.cli import run_words\nrun_words(sys.argv[1].split())\n"
+        "loaded = sorted(set(sys.argv[2].split()) & set(sys.modules))\n"
+        "sys.exit(f'loaded {loaded}' if loaded else 0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    line = [sys.executable, "-c", code, words, unwanted]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 

@@ -19,7 +19,6 @@ from dyno.cli.terminal import screen
 from dyno.cli.workload_words import SQL, choose_workload, prepare_experiment
 from dyno.errors import UsageError
 from dyno.numbers import keep_finite
-from dyno.record.decode import encode
 
 if TYPE_CHECKING:
     from dyno.instruments.capacity.folder import CapacityFolder
@@ -147,6 +146,7 @@ def play_and_tell(prepared: Prepared, folder: CapacityFolder, json_file: Path | 
 
 
 def _tell_answer(folder: CapacityFolder, result: CapacityResult, json_file: Path | None) -> None:
+    from dyno.record.decode import encode
     from dyno.report.capacity import render_capacity
     from dyno.report.html.page import replace_file
 

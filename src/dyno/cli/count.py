@@ -14,7 +14,6 @@ from dyno.cli.runs import find_runs_home, refuse_profile
 from dyno.cli.terminal import screen
 from dyno.cli.workload_words import SQL, choose_workload, prepare_experiment
 from dyno.errors import UsageError
-from dyno.record.decode import encode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -125,6 +124,7 @@ def tell_count(
     """
     from dyno.judge.analysis.counts import compare_counts, judge_counts
     from dyno.judge.analysis.effect_words import describe_word
+    from dyno.record.decode import encode
     from dyno.report.counts import render_count
     from dyno.report.export import to_json_result
     from dyno.report.html.page import replace_file

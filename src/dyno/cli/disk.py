@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec.structs import replace
 
 from dyno.cli import judged_run, options
 from dyno.cli.exits import write_json_file
@@ -15,7 +14,6 @@ from dyno.cli.options import DURATION, PERCENT, RUN, SIZE, add_option
 from dyno.cli.runs import find_run, find_runs_home, refuse_profile
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
-from dyno.record.decode import encode
 
 if TYPE_CHECKING:
     from dyno.instruments.disk.fio import Fio
@@ -91,6 +89,8 @@ def command(**words: Any) -> int:
     dyno disk /mnt/old /mnt/new --only 'log*'
     dyno disk . --factor sync=none,dsync --only 'log 16K*'
     """
+    from msgspec.structs import replace
+
     from dyno.instruments.disk.fio import find_fio
     from dyno.instruments.disk.run import make_disk_folder, plan_disk_run
 
@@ -190,6 +190,7 @@ def write_verdict(run: DiskRun, verdict: DiskVerdict, file: Path) -> None:
     """`--json`: the verdict (`record/disk.py`, `DiskVerdict`), and as `jobs` what each job did on
     each side (`report/text/disks.py`, `JobSummary`; latencies in ns).
     """
+    from dyno.record.decode import encode
     from dyno.report.disks import summarize_jobs
 
     told = encode(verdict) | {"jobs": [encode(each) for each in summarize_jobs(run)]}

@@ -12,7 +12,6 @@ import click
 from dyno.cli.options import DURATION, add_option
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
-from dyno.record.decode import encode
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -91,6 +90,7 @@ def build_survey_table(observations: Sequence[Observation]) -> Table:
 def format_survey_json(observations: tuple[Observation, ...]) -> str:
     from dyno.host.checks import grade
     from dyno.record import compute_host_score
+    from dyno.record.decode import encode
 
     told = {"score": compute_host_score(observations), "grade": grade(observations)}
     return json.dumps(told | {"observations": [encode(o) for o in observations]}, indent=1)

@@ -14,7 +14,6 @@ import click
 from dyno.cli.exits import write_json_file
 from dyno.cli.options import DURATION, OutputFile, add_option
 from dyno.errors import UsageError
-from dyno.record.decode import encode
 
 if TYPE_CHECKING:
     from dyno.engines import PathRequest, StatementPath
@@ -80,6 +79,7 @@ def command(dsn: str, sql: str, against: str | None, json_file: Path | None, **w
     from dyno.answers import Sameness
     from dyno.cli.terminal.explanation import print_comparison, print_explanation
     from dyno.engines import PathRequest
+    from dyno.record.decode import encode
     from dyno.servers.explain.explain import (
         ExplainOptions,
         PathPlayer,

@@ -24,7 +24,6 @@ from dyno.cli.options import STRICT, OutputFile, add_option
 from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
-from dyno.record.decode import encode
 
 if TYPE_CHECKING:
     from dyno.record import FlaggedChange, History, HistorySeries
@@ -193,6 +192,7 @@ def command(folders: tuple[str, ...], alpha: float, reread: bool, **words: Any) 
     from dyno.compare.history.history import build_history
     from dyno.compare.history.homes import read_home
     from dyno.compare.history.remote_home import open_home
+    from dyno.record.decode import encode
     from dyno.report.html.page import write_user_file
 
     is_gate = words["gate"] or words["strict"]

@@ -9,9 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec import structs
 
-from dyno.answers import matches_number
 from dyno.cli import options
 from dyno.cli.judged_run import print_progress, quote_command, sweep
 from dyno.cli.options import ENGINE, HeadedCommand, add_option
@@ -52,6 +50,8 @@ def command(engine: str, **words: Any) -> None:
     \b
     dyno play null@200us --workload oltp_point_select --time 5s
     """
+    from msgspec import structs
+
     from dyno.compare.pilot.prepare import prepare
     from dyno.instruments.time.run import play_once
     from dyno.judge.analysis.sentence import describe_pilot
@@ -166,6 +166,8 @@ def describe_errors(trial: Trial) -> list[str]:
 
 
 def describe_ledger(trial: Trial) -> list[str]:
+    from dyno.answers import matches_number
+
     return [
         f"ledger: {e.name}: {e.found.removesuffix('.0')} found, {e.expected} expected"
         + ("" if matches_number(e.found, e.expected) else "  <- they differ")

@@ -6,10 +6,10 @@ Of a run: what was asked, how much was played, the verdict, and where the spread
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -19,7 +19,7 @@ from dyno.cli.terminal import screen
 from dyno.cli.terminal.announcement import format_cells_comment
 from dyno.errors import DynoError, build_unknown_error
 from dyno.former_names import AUDITS, find_current_name
-from dyno.plugins import load_modules, load_things
+from dyno.plugins import list_modules, load_modules, load_things
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ def list_names(what: str) -> list[str]:
     """The names in a package, or of the runs and experiments at hand; none where there is no
     such.
     """
-    return [name for name, _ in KINDS[what][0]()] if what in KINDS else []
+    return list(KINDS[what].list_names()) if what in KINDS else []
 
 
 def list_every_name() -> list[str]:
@@ -62,20 +62,20 @@ def command(what: str | None, name: str | None) -> None:
     elif what in KINDS and name is None:
         print_overview(what)
     elif what in KINDS and name is not None:
-        KINDS[what][1](name)
+        KINDS[what].show(name)
     else:
-        KINDS[find_kind(what)][1](what)
+        KINDS[find_kind(what)].show(what)
 
 
 def find_kind(word: str) -> str:
-    from dyno.runs.experiments import read_former_names
+    from dyno.runs import experiments
 
     for package in ("engines", "workloads", "controls", "probes", "audits", "experiments"):
         if word in list_names(package):
             return package
     if word in AUDITS:
         return "audits"
-    if word in read_former_names():
+    if word in experiments.read_former_names():
         return "experiments"
     if Path(word).suffix in (".lua", ".sql", ".pgbench"):
         return "workloads"
@@ -88,7 +88,7 @@ def find_kind(word: str) -> str:
 
 
 def print_overview(package: str) -> None:
-    rows = KINDS[package][0]()
+    rows = KINDS[package].sum_up()
     screen.print_line(screen.style_bold(package))
     screen.print_table((), [(f"  {name}", said) for name, said in rows] or [("  (none)", "")])
     screen.print_gap()
@@ -110,12 +110,24 @@ def list_engines() -> Rows:
     return [(name, extract_first_sentence(module.__doc__ or "")) for name, module in packages]
 
 
+def list_workload_names() -> Iterable[str]:
+    from dyno.workloads import list_workloads
+
+    return list_workloads()
+
+
+def list_experiment_names() -> Iterable[str]:
+    from dyno.runs.experiments import list_experiments
+
+    return list_experiments()
+
+
 def list_workloads() -> Rows:
-    from dyno import workloads as known
+    from dyno import workloads
 
     return [
         (name, extract_first_sentence(extract_opening_comment(script)))
-        for name, script in known.list_workloads().items()
+        for name, script in workloads.list_workloads().items()
     ]
 
 
@@ -130,11 +142,11 @@ def extract_opening_comment(script: Path) -> str:
 
 
 def list_experiments() -> Rows:
+    from dyno.runs import experiments
     from dyno.runs.experiment import read_experiment
-    from dyno.runs.experiments import list_experiments
 
     rows = []
-    for name, file in list_experiments().items():
+    for name, file in experiments.list_experiments().items():
         try:
             said = read_experiment(file).question
         except DynoError as error:
@@ -307,22 +319,41 @@ def show_audit(name: str) -> None:
 
 def show_experiment(name: str) -> None:
     """An experiment's file, as it is; where factors are crossed, how many cells that makes."""
-    from dyno.runs.experiments import find_experiment, list_experiments
+    from dyno.runs import experiments
 
-    file = find_experiment(name)
+    file = experiments.find_experiment(name)
     if file is None:
-        raise build_unknown_error("experiment", name, list_experiments())
+        raise build_unknown_error("experiment", name, experiments.list_experiments())
     text = file.read_text(encoding="utf-8") + format_cells_comment(file)
     screen.print_verbatim(text, newline=False)
 
 
-#: By kind: its names with a line on each, and all there is to know of one.
-KINDS: dict[str, tuple[Callable[[], Rows], Callable[[str], None]]] = {
-    "engines": (list_engines, show_engine),
-    "workloads": (list_workloads, show_workload),
-    "controls": (list_controls, show_control),
-    "probes": (partial(sum_up_things, "dyno.host.probes", "PROBE"), show_probe),
-    "audits": (partial(sum_up_things, "dyno.judge.audits", "AUDIT"), show_audit),
-    "experiments": (list_experiments, show_experiment),
-    "runs": (list_all_runs, show_run),
+class Kind(NamedTuple):
+    """A kind of thing to show: its names, which load nothing; a line on each; all of one."""
+
+    list_names: Callable[[], Iterable[str]]
+    sum_up: Callable[[], Rows]
+    show: Callable[[str], None]
+
+
+def list_all_run_names() -> list[str]:
+    return [name for name, _ in list_all_runs()]
+
+
+KINDS = {
+    "engines": Kind(partial(list_modules, "dyno.engines"), list_engines, show_engine),
+    "workloads": Kind(list_workload_names, list_workloads, show_workload),
+    "controls": Kind(partial(list_modules, "dyno.host.controls"), list_controls, show_control),
+    "probes": Kind(
+        partial(list_modules, "dyno.host.probes"),
+        partial(sum_up_things, "dyno.host.probes", "PROBE"),
+        show_probe,
+    ),
+    "audits": Kind(
+        partial(list_modules, "dyno.judge.audits"),
+        partial(sum_up_things, "dyno.judge.audits", "AUDIT"),
+        show_audit,
+    ),
+    "experiments": Kind(list_experiment_names, list_experiments, show_experiment),
+    "runs": Kind(list_all_run_names, list_all_runs, show_run),
 }

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from math import nan, sqrt
 from statistics import mean, variance
 
+import scipy
 from msgspec.structs import replace
 
 from dyno.judge.analysis.call_tree import build_call_tree
@@ -133,9 +134,7 @@ def _compute_p(change: CountChange) -> float:
     """Of a two-sided t test; where repetitions agree exactly, a change is no chance."""
     if not change.error:
         return 0.0 if change.percent else 1.0
-    from scipy.special import stdtr  # not loaded by commands that count nothing
-
-    return float(2 * stdtr(change.freedom, -abs(change.percent) / change.error))
+    return float(2 * scipy.special.stdtr(change.freedom, -abs(change.percent) / change.error))
 
 
 def _is_known(base: CandidateCount, other: CandidateCount) -> bool:
@@ -172,9 +171,7 @@ def _compute_error(one: Sequence[float], two: Sequence[float], inputs: int) -> t
 
 
 def _find_t(freedom: int, alpha: float = ALPHA) -> float:
-    from scipy.special import stdtrit  # not loaded by commands that count nothing
-
-    return float(stdtrit(freedom, 1 - alpha / 2))
+    return float(scipy.special.stdtrit(freedom, 1 - alpha / 2))
 
 
 def _find_changes(base: CandidateCount, other: CandidateCount) -> list[FunctionChange]:

@@ -19,8 +19,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from msgspec.structs import replace
-from scipy.special import stdtrit
 
 from dyno.judge.analysis.cpu_samples import (
     OTHER,
@@ -280,7 +280,7 @@ def compute_fieller_share(part: Floats, whole: Floats, level: float) -> Explaine
     """
     n = part.size
     covariance = np.cov(part, whole) / n
-    square = float(stdtrit(n - 1, level / 2.0)) ** 2
+    square = float(scipy.special.stdtrit(n - 1, level / 2.0)) ** 2
     a = float(whole.mean()) ** 2 - square * covariance[1, 1]
     b = float(part.mean() * whole.mean()) - square * covariance[0, 1]
     c = float(part.mean()) ** 2 - square * covariance[0, 0]

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import special
+import scipy
 
 from dyno.judge.audits._cases import Unchecked
 from dyno.judge.audits._statements import WRITES, StatementOutcome, StreamView
@@ -173,8 +173,8 @@ def _is_beyond_chance(one: _Side, other: _Side) -> bool:
     freedom = sum(restarts) - 2
     squares = sum(float(((rows / n - (rows / n).mean()) ** 2).sum()) for n, rows in (one, other))
     spread = math.sqrt(squares / freedom * sum(1 / n for n in restarts))
-    t = float(special.stdtrit(freedom, 1 - ALPHA / 2))
-    return difference > max(t * spread, float(special.ndtri(1 - ALPHA / 2)) * drawn)
+    t = float(scipy.special.stdtrit(freedom, 1 - ALPHA / 2))
+    return difference > max(t * spread, float(scipy.special.ndtri(1 - ALPHA / 2)) * drawn)
 
 
 def _find_whole(executions: object, rows: object) -> int:

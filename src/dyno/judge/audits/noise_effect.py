@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from statistics import mean
 
 import numpy as np
-from scipy.special import stdtr
+import scipy
 
 from dyno.judge.analysis.blocks import compute_noise_shares
 from dyno.judge.analysis.comparisons import PairedMetric, pair_metrics
@@ -107,7 +107,7 @@ def follows_noise(others: Floats, logs: Floats) -> bool:
     # a block that alone is noisy has all the leverage, and a line through it no error
     if not 0 < variance < math.inf:
         return False
-    if 2 * stdtr(len(logs) - 2, -abs(slope) / math.sqrt(variance)) > LEVEL:
+    if 2 * scipy.special.stdtr(len(logs) - 2, -abs(slope) / math.sqrt(variance)) > LEVEL:
         return False
     from scipy.stats import kendalltau  # slow to load, and few differences have such a slope
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+import scipy
 
 from dyno.judge.stats.log_ratio import Floats
 
@@ -45,7 +45,7 @@ class SeriesMean:
         """The interval of level 1 − `alpha`; NaN where there is none."""
         if not self.is_bounded:
             return math.nan, math.nan
-        half = -float(stdtrit(self.freedom, alpha / 2)) * self.error
+        half = -float(scipy.special.stdtrit(self.freedom, alpha / 2)) * self.error
         return self.mean - half, self.mean + half
 
 
@@ -113,4 +113,6 @@ def compute_p_value(difference: SeriesMean) -> float:
         return math.nan
     if difference.error == 0.0:
         return 0.0 if difference.mean else 1.0
-    return float(2.0 * stdtr(difference.freedom, -abs(difference.mean) / difference.error))
+    return float(
+        2.0 * scipy.special.stdtr(difference.freedom, -abs(difference.mean) / difference.error)
+    )

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from dyno.judge.stats.log_ratio import Floats
@@ -280,7 +281,6 @@ def find_place(values: Floats, at: int) -> tuple[int, int]:
 
 def _compute_half_width(before: Floats, after: Floats, alpha: float) -> float:
     """Half of Welch's interval of level 1 − α for the difference of two means."""
-    from scipy.special import stdtrit  # a quarter of a second, which a history without news saves
 
     parts = [side.var(ddof=1) / side.size for side in (before, after)]
     error2 = float(sum(parts))
@@ -288,4 +288,4 @@ def _compute_half_width(before: Floats, after: Floats, alpha: float) -> float:
         return 0.0
     sizes = (before.size, after.size)
     freedom = error2**2 / sum(v**2 / (n - 1) for v, n in zip(parts, sizes, strict=True))
-    return float(-stdtrit(freedom, alpha / 2.0) * math.sqrt(error2))
+    return float(-scipy.special.stdtrit(freedom, alpha / 2.0) * math.sqrt(error2))

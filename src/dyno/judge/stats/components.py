@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import chdtri
+import scipy
 
 from dyno.judge.stats.log_ratio import Floats
 from dyno.judge.stats.within_restarts import Within, estimate_within_restarts
@@ -45,7 +45,7 @@ def compute_cov_interval(values: Floats, alpha: float = 0.05) -> tuple[float, fl
     deviation. Six restarts give from 0.62 to 2.45 times the estimate: a hint at a ratio of two.
     """
     n, found = values.size, compute_cov_percent(values)
-    low, high = chdtri(n - 1, [alpha / 2.0, 1.0 - alpha / 2.0])
+    low, high = scipy.special.chdtri(n - 1, [alpha / 2.0, 1.0 - alpha / 2.0])
     return found * float(np.sqrt((n - 1) / low)), found * float(np.sqrt((n - 1) / high))
 
 

@@ -8,7 +8,7 @@ blocks are the ones that go, and what is kept flatters it.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import stdtr
+import scipy
 
 from dyno.judge.stats.log_ratio import Floats
 
@@ -31,4 +31,4 @@ def compute_slower_p(dropped: Floats, kept: Floats) -> float:
     if not single:
         parts = own**2 / (kept.size - 1) + other**2 / (dropped.size - 1)
         freedom = (own + other) ** 2 / parts
-    return float(stdtr(freedom, -distance / np.sqrt(own + other)))
+    return float(scipy.special.stdtr(freedom, -distance / np.sqrt(own + other)))

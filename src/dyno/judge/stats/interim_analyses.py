@@ -18,8 +18,8 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 
 def spend_pocock(fraction: float, alpha: float) -> float:
@@ -68,7 +68,9 @@ def compute_nominal_levels(fractions: tuple[float, ...], alpha: float) -> tuple[
     """The two-sided levels at which each analysis's own p value is held, so that all spend
     `alpha`.
     """
-    return tuple(float(2.0 * ndtr(-c)) for c in compute_critical_values(fractions, alpha))
+    return tuple(
+        float(2.0 * scipy.special.ndtr(-c)) for c in compute_critical_values(fractions, alpha)
+    )
 
 
 class _Inside:
@@ -94,8 +96,8 @@ class _Inside:
         """The chance to be outside ±edge after a step with this standard deviation."""
 
         def compute_chance(edge: float) -> float:
-            above = ndtr((self.nodes - edge) / scale)
-            below = ndtr((-edge - self.nodes) / scale)
+            above = scipy.special.ndtr((self.nodes - edge) / scale)
+            below = scipy.special.ndtr((-edge - self.nodes) / scale)
             return float(self.masses @ (above + below))
 
         return compute_chance
@@ -153,8 +155,8 @@ def compute_adjusted_p(p_value: Floats | float, fractions: tuple[float, ...]) ->
 @cache
 def _build_table(fractions: tuple[float, ...]) -> tuple[Floats, Floats]:
     """log α against the log of the nominal level at the last of `fractions`, both rising."""
-    z_values = np.linspace(-ndtri(LEVEL_LEAST / 2.0), 0.05, 48)
-    alphas = 2.0 * ndtr(-z_values)
+    z_values = np.linspace(-scipy.special.ndtri(LEVEL_LEAST / 2.0), 0.05, 48)
+    alphas = 2.0 * scipy.special.ndtr(-z_values)
     nominal = [compute_nominal_levels(fractions, float(a))[-1] for a in alphas]
     return np.log(alphas), np.log(np.asarray(nominal))
 

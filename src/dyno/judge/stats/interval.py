@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, stdtr, stdtrit
+import scipy
 
 from dyno.judge.stats.log_ratio import Floats
 
@@ -70,10 +70,10 @@ def compute_t_interval(logs: Floats, level: float) -> Interval:
     """
     estimate, sd = logs.mean(axis=-1), logs.std(axis=-1, ddof=1)
     error, freedom = compute_error(logs)
-    half = -stdtrit(freedom, level / 2.0) * error
+    half = -scipy.special.stdtrit(freedom, level / 2.0) * error
     distance = np.where(estimate == 0.0, 0.0, np.inf)
     np.divide(np.abs(estimate), error, out=distance, where=error > 0.0)
-    p = 2.0 * stdtr(freedom, -distance)
+    p = 2.0 * scipy.special.stdtr(freedom, -distance)
     low, high = estimate - half, estimate + half
     wider = compute_skewed_bounds(logs, level)
     return Interval(
@@ -117,7 +117,7 @@ def compute_skewed_bounds(logs: Floats, level: float) -> tuple[Floats, Floats]:
     skewness = np.zeros_like(estimate)
     np.divide(SKEWNESS_UNSEEN * third, sd**3, out=skewness, where=sd > 0.0)
     skewness = np.where(np.abs(skewness) < 1e-6, 1e-6, skewness)
-    far = -stdtrit(n - 1, level / 2.0) / np.sqrt(n)
+    far = -scipy.special.stdtrit(n - 1, level / 2.0) / np.sqrt(n)
 
     def transform(t: float) -> Floats:
         """The distance from the mean, in sds, that the transformation takes for `t`."""
@@ -191,4 +191,4 @@ def estimate_lag_one(logs: Floats) -> tuple[float, float]:
         return 0.0, 1.0
     r = float(away[1:] @ away[:-1]) / square
     sd = (n - 2) / (n * math.sqrt(n - 1))
-    return r, float(ndtr(-(r + 1.0 / n) / sd))
+    return r, float(scipy.special.ndtr(-(r + 1.0 / n) / sd))

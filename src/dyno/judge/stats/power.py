@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-from scipy.special import chdtri, nctdtr, stdtrit
+import scipy
 
 from dyno.judge.stats.interim_analyses import InterimAnalyses, find_root
 from dyno.judge.stats.log_ratio import Floats, to_percent
@@ -27,10 +27,10 @@ POWER = 0.8
 @cache
 def solve_noncentrality(blocks: int, alpha: float, power: float = POWER) -> float:
     """The effect, in standard errors, that `blocks` (≥ 2) see with the chance `power`."""
-    critical = -float(stdtrit(blocks - 1, alpha / 2.0))
+    critical = -float(scipy.special.stdtrit(blocks - 1, alpha / 2.0))
 
     def compute_missing(effect: float) -> float:
-        return 1.0 - float(nctdtr(blocks - 1, effect, critical)) - power
+        return 1.0 - float(scipy.special.nctdtr(blocks - 1, effect, critical)) - power
 
     return find_root(compute_missing, 0.0, 3.0 * critical + 10.0)
 
@@ -60,7 +60,7 @@ def compute_sd_bound(sd: float, freedom: float, share: float = BOUND_SHARE) -> f
     A plan that takes the estimate itself finds its MDE80 in 71 to 72 runs of 100, not in 80: what
     is too small is not made up for by what is too large. χ², for normal errors.
     """
-    return float(sd * np.sqrt(freedom / chdtri(freedom, share)))
+    return float(sd * np.sqrt(freedom / scipy.special.chdtri(freedom, share)))
 
 
 RUNS = 4000

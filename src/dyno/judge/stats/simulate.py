@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
 from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import Interval, compute_t_interval, extract_independent_data
@@ -86,6 +86,6 @@ def compute_clopper_pearson(
 ) -> tuple[float, float]:
     """The exact two-sided interval of a share."""
     tail, missed = (1.0 - confidence) / 2.0, trials - hits
-    low = betaincinv(hits, missed + 1, tail) if hits else 0.0
-    high = betaincinv(hits + 1, missed, 1.0 - tail) if missed else 1.0
+    low = scipy.special.betaincinv(hits, missed + 1, tail) if hits else 0.0
+    high = scipy.special.betaincinv(hits + 1, missed, 1.0 - tail) if missed else 1.0
     return float(low), float(high)
