@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import small_pieces
 from figures import comments, figures, measurements, unused
 from packages import FOLDERS, PACKAGES, SHARED
 
@@ -142,13 +143,16 @@ def module_named(name: str, modules: Mapping[str, Path], separator: str) -> str:
     return name
 
 
+def python_modules() -> dict[str, Path]:
+    parts = {
+        path: path.relative_to(PACKAGE.parent).with_suffix("").parts for path in package_files()
+    }
+    return {".".join(it).removesuffix(".__init__"): path for path, it in parts.items()}
+
+
 def python_graph() -> dict[str, set[str]]:
     """Our modules, and for each those that it names in an import."""
-    modules = {
-        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path
-        for path in package_files()
-    }
-    modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
+    modules = python_modules()
     return {
         name: {module_named(it, modules, ".") for it in imported(path)} - {name, ""}
         for name, path in modules.items()
@@ -262,6 +266,21 @@ def test_no_file_outgrows_a_sitting() -> None:
 def test_no_function_outgrows_the_screen() -> None:
     large = [f"{shown(p)}: {name} ({n})" for p, name, n in functions() if n > FUNCTION_LINES_MAX]
     assert not large, f"over {FUNCTION_LINES_MAX} lines: {large}"
+
+
+def test_a_package_has_no_more_small_functions_and_modules_of_one_caller() -> None:
+    named = small_pieces.count_names([tree_of(path) for path in tracked("src/*.py", "tests/*.py")])
+    by_package: dict[str, list[str]] = {}
+    for name, path in python_modules().items():
+        small = [f"{name}.{it}" for it in small_pieces.small_functions(tree_of(path), named)]
+        by_package.setdefault((name + "..").split(".")[1], []).extend(small)
+    for name in small_pieces.small_modules(python_graph(), python_modules()):
+        by_package[name.split(".")[1]].append(name)
+    over = {
+        it: found for it, found in by_package.items() if len(found) > small_pieces.MOST.get(it, 0)
+    }
+    assert not over, f"{ {it: len(found) for it, found in over.items()} }: {over}"
+    assert len(by_package["engines"]) > 5, "they are not found"
 
 
 def test_a_package_knows_only_whom_it_may() -> None:

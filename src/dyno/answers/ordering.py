@@ -99,7 +99,8 @@ def read_openness(sql: str, columns: Sequence[str], rows: int, kind: str) -> Ope
         return _leave_unread("it has several statements", sql)
     levels = _measure_levels(tokens)
     select = _split_select(tokens, levels)
-    aligned = _align(select, len(columns))
+    has_star = any(item and item[-1].mark == "*" for item in select.items)
+    aligned = select.items if len(select.items) == len(columns) and not has_star else ()
     keys, hidden = _locate_keys(select, aligned, columns)
     free, chooses = _list_free(tokens, levels, aligned)
     words = [token.word for token in tokens]
@@ -228,12 +229,6 @@ def _split_list(
     commas = [at for at in range(start, end) if levels[at] == 0 and tokens[at].mark == ","]
     bounds = [start - 1, *commas, end]
     return tuple(tuple(tokens[one + 1 : other]) for one, other in pairwise(bounds))
-
-
-def _align(select: _Select, columns: int) -> tuple[tuple[Token, ...], ...]:
-    """The items where each is one column, else none."""
-    has_star = any(item and item[-1].mark == "*" for item in select.items)
-    return select.items if len(select.items) == columns and not has_star else ()
 
 
 def _normalize(tokens: Sequence[Token]) -> tuple[tuple[str, str], ...]:

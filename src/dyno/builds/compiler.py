@@ -67,16 +67,12 @@ def compile_library(recipe: Recipe, say: Say) -> CompiledLibrary:
 
     def make(folder: Path) -> None:
         say(f"compiling {recipe.name} ({recipe.cflags})")
-        _run([*compiler, *_build_arguments(recipe), "-o", str(folder / file)], recipe, folder)
+        words = [*_split_words(recipe.cflags), *(f"-D{it}" for it in _split_words(recipe.defines))]
+        words += [str(recipe.source), *(f"-l{library}" for library in recipe.libraries)]
+        _run([*compiler, "-shared", "-fPIC", *words, "-o", str(folder / file)], recipe, folder)
 
     program = cache.ensure_entry("program", f"{recipe.name}-{key}", make, say) / file
     return CompiledLibrary(program, {**facts, "sha256": compute_sha256(program)})
-
-
-def _build_arguments(recipe: Recipe) -> list[str]:
-    defines = [f"-D{macro}" for macro in _split_words(recipe.defines)]
-    links = [f"-l{library}" for library in recipe.libraries]
-    return ["-shared", "-fPIC", *_split_words(recipe.cflags), *defines, str(recipe.source), *links]
 
 
 def _split_words(flags: str) -> list[str]:

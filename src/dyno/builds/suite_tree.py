@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,7 +100,7 @@ def find_closure(suite: Suite, names: Sequence[str]) -> list[SuitePackage]:
     if missing := [name for name in names if name not in found]:
         raise apt.UnlikeLists(f"{suite.name} has no package {missing[0]}")
     closure, asked = dict(found), set(found)
-    while fresh := _find_needed(found.values()) - asked:
+    while fresh := {name for package in found.values() for name in package.depends} - asked:
         asked |= fresh
         beside = suite.find_packages(sorted(fresh), beside=True)
         found = {package.name: package for package in beside if package.section == LIBRARIES}
@@ -157,10 +157,6 @@ def parse_entry_version(name: str) -> str:
 def _read_tree(wanted: SuiteProgram, folder: Path) -> Tree:
     contents = json.loads((folder / CONTENTS).read_text())
     return Tree(folder, contents[wanted.packages[0]], contents, wanted.suite)
-
-
-def _find_needed(packages: Iterable[SuitePackage]) -> set[str]:
-    return {name for package in packages for name in package.depends}
 
 
 def _unpack(archives: Path, folder: Path) -> None:

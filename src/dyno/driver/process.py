@@ -117,11 +117,6 @@ class DriverLaunch:
     command: tuple[str, ...] = ()
 
 
-def _choose_environment(launch: DriverLaunch) -> dict[str, str]:
-    """Names to the driver what it may hand on: it keeps all else that it was started with."""
-    return {"DYNO_PASSED": ",".join(map(str, launch.passed))} if launch.passed else {}
-
-
 @dataclass(frozen=True)
 class Limit:
     """How long the driver may take for what it is `doing`; every wait has one."""
@@ -163,7 +158,7 @@ class DriverProcess:
                     pass_fds=launch.passed,
                     env=build_driver_environment()
                     | launch.environment
-                    | _choose_environment(launch),
+                    | ({"DYNO_PASSED": ",".join(map(str, launch.passed))} if launch.passed else {}),
                     process_group=0,
                     bufsize=0,
                 )

@@ -81,7 +81,7 @@ def _choose_maker(path: Path) -> Callable[[Path], None] | None:
 def _choose_folder_maker(path: Path) -> Callable[[Path], None]:
     if (path / "toc.dat").is_file():
         return lambda into: write_as_sql(path, into)
-    if is_mydumper(path):
+    if any((path / name).is_file() for name in (METADATA, f"{METADATA}.partial")):
         return lambda into: join_files(path, into)
     for name, (what, hint) in _REFUSED_FOLDERS.items():
         if (path / name).exists():
@@ -135,11 +135,6 @@ _CREATED = re.compile(
     rb"(?:`((?:[^`]|``){1,256}+)`|\"([^\"]{1,256}+)\")"
 )
 _PIECE = 1 << 20
-
-
-def is_mydumper(folder: Path) -> bool:
-    """Is it a dump of mydumper's?"""
-    return any((folder / name).is_file() for name in (METADATA, f"{METADATA}.partial"))
 
 
 def join_files(folder: Path, into: Path) -> None:
@@ -246,9 +241,11 @@ def write_as_sql(archive: Path, into: Path) -> None:
 
 def list_programs() -> list[Path]:
     """Every `pg_restore` of this machine, the newest first: it reads what older ones wrote."""
-    found = sorted(set(_find_programs()), key=_read_version, reverse=True)
+    fetched = (file for place in _PLACES for file in cache.find_root().glob(place))
+    found = {*_SYSTEM.glob(f"*/bin/{PROGRAM}"), *fetched}
+    newest_first = sorted(found, key=_read_version, reverse=True)
     system = shutil.which(PROGRAM)
-    return [*found, *([Path(system)] if system else [])]
+    return [*newest_first, *([Path(system)] if system else [])]
 
 
 def build_command(program: Path) -> list[str]:
@@ -263,12 +260,6 @@ def build_command(program: Path) -> list[str]:
     except HostError:  # it runs on the system's C library
         return [str(program)]
     return [str(loader), "--library-path", ":".join(map(str, folders)), str(program)]
-
-
-def _find_programs() -> Iterator[Path]:
-    yield from _SYSTEM.glob(f"*/bin/{PROGRAM}")
-    for place in _PLACES:
-        yield from cache.find_root().glob(place)
 
 
 def _read_version(program: Path) -> int:

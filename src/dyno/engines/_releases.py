@@ -77,7 +77,10 @@ class Releases:
                 found.append(Choice(version, program))
         if not found:
             raise _builds.build_unknown_version_error(
-                self.engine, asked, self.versions, self._describe_versions()
+                self.engine,
+                asked,
+                self.versions,
+                [*self.words, *sorted({program.suite for program in self.suites.values()})],
             )
         found.sort(key=self._rank, reverse=True)
         first = next((i for i, each in enumerate(found) if not each.program), len(found))
@@ -157,9 +160,6 @@ class Releases:
     def _rank(self, choice: Choice) -> tuple[tuple[int, ...], bool, tuple[int, ...]]:
         line = _builds.parse_version(self.find_line(choice.version))
         return line, choice.program is not None, _builds.parse_version(choice.version)
-
-    def _describe_versions(self) -> list[str]:
-        return [*self.words, *sorted({program.suite for program in self.suites.values()})]
 
 
 def _covers(beginning: str, version: str) -> bool:

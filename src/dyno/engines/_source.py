@@ -13,7 +13,7 @@ from pathlib import Path
 from dyno.builds import Say
 from dyno.builds.source.build import Built, build_planned, find_named, read_built
 from dyno.builds.source.plan import BuildPlan, BuildRequest, plan_build
-from dyno.builds.source.recipe import BuildRecipe, read_recipes
+from dyno.builds.source.recipe import read_recipes
 from dyno.builds.source.trees import DEBIAN
 from dyno.errors import UsageError
 
@@ -35,11 +35,6 @@ def is_source(build: str) -> bool:
 def is_place(text: str) -> bool:
     """Is what stands behind `source:` the place of a tree, and not a build's name?"""
     return "/" in text or "@" in text or text.startswith((".", "~", DEBIAN))
-
-
-def load_recipes(engine: str) -> tuple[BuildRecipe, ...]:
-    """The engine's recipes."""
-    return read_recipes(RECIPES, engine)
 
 
 def check_source(engine: str, build: str, flags: Mapping[str, str]) -> None:
@@ -73,7 +68,7 @@ def find_source(engine: str, build: str, flags: Mapping[str, str], say: Say) -> 
 
 def plan_source(engine: str, place: str, flags: Mapping[str, str], say: Say) -> BuildPlan:
     """The plan of a build of the tree at `place`; `UsageError` where the engine has no recipe."""
-    recipes = load_recipes(engine)
+    recipes = read_recipes(RECIPES, engine)
     if not recipes:
         raise UsageError(f"no recipe builds {engine}", hint="name your own build by its path")
     patch = Path(flags["patch"]).expanduser() if flags.get("patch") else None

@@ -60,7 +60,8 @@ def iterate_stopping_family(root: int, still_s: float = STILL_S) -> Iterator[int
     signal of its own. So the family is read again until a reading that began when all of them
     stood still finds nobody new; the wait for them to stand still ends after `still_s`.
     """
-    list_family = _walk_children if _has_lists_of_children() else list_process_family
+    has_lists = Path(f"/proc/self/task/{os.getpid()}/children").exists()
+    list_family = _walk_children if has_lists else list_process_family
     deadline_s = time.monotonic() + still_s
     found: dict[int, None] = {}
     while True:
@@ -73,10 +74,6 @@ def iterate_stopping_family(root: int, still_s: float = STILL_S) -> Iterator[int
         if (are_still and len(found) == known) or time.monotonic() > deadline_s:
             return
         time.sleep(LOOK_AGAIN_S)
-
-
-def _has_lists_of_children() -> bool:
-    return Path(f"/proc/self/task/{os.getpid()}/children").exists()
 
 
 def _walk_children(root: int) -> Iterator[int]:

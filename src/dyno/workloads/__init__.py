@@ -70,7 +70,9 @@ def list_files(script: Path, options: Mapping[str, str] = MappingProxyType({})) 
     `also` mixes with it, and the SQL file `setup` that makes its tables.
     """
     named = f"{options.get('also', '')},{options.get('setup', '')}"
-    return [*_add_required(script, []), *_find_mixed(script, named)]
+    names = (word.strip().rpartition("@") for word in named.split(",") if word.strip())
+    files = (script.parent / (name or rest) for name, _, rest in names)
+    return [*_add_required(script, []), *[file for file in files if file.is_file()]]
 
 
 def compute_checksum(script: Path, options: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -81,12 +83,6 @@ def compute_checksum(script: Path, options: Mapping[str, str] = MappingProxyType
             while piece := opened.read(1 << 20):
                 text.update(piece)
     return text.hexdigest()
-
-
-def _find_mixed(script: Path, also: str) -> list[Path]:
-    names = (word.strip().rpartition("@") for word in also.split(",") if word.strip())
-    files = (script.parent / (name or rest) for name, _, rest in names)
-    return [file for file in files if file.is_file()]
 
 
 def _add_required(script: Path, found: list[Path]) -> list[Path]:

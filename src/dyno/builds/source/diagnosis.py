@@ -106,7 +106,8 @@ def diagnose(failed: Failed) -> Diagnosis:
     if chosen:
         # of several in a line the first in the catalogue: what is special stands before
         at, entry = min(
-            chosen, key=lambda each: _count_lines_between(failed.output, each[0], start)
+            chosen,
+            key=lambda each: failed.output.count("\n", min(each[0], start), max(each[0], start)),
         )
         return Diagnosis(_read_line(failed.output, at), entry)
     return Diagnosis(_read_line(failed.output, start) if first else "")
@@ -127,10 +128,6 @@ def _find_first_error(output: str) -> re.Match[str] | None:
             if not HARMLESS.match(found[0]):
                 return found
     return None
-
-
-def _count_lines_between(output: str, one: int, other: int) -> int:
-    return output.count("\n", min(one, other), max(one, other))
 
 
 def _read_line(output: str, at: int) -> str:

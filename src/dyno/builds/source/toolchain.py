@@ -76,24 +76,20 @@ def find_toolchain(recipe: BuildRecipe, say: Say) -> Toolchain:
             )
     cached = shutil.which("ccache") is not None
     before = "ccache " if cached else ""
+    cores, cost = len(os.sched_getaffinity(0)), recipe.cost
+    used = {*recipe.needs, *recipe.tools}
     return Toolchain(
         cc=before + cc,
         cxx=before + cxx,
         compiler=compiler,
-        jobs=count_jobs(recipe.cost),
+        jobs=max(1, min(cores, cost.jobs_most, read_available_mb() // cost.memory_mb)),
         environment=environment,
         cxx_compiler=_read_first_line(cxx.split()) if recipe.is_cxx else "",
         fetched=fetched,
-        generators=_describe_generators(recipe),
+        generators=tuple(filter(None, (_read_first_line([it]) for it in GENERATORS if it in used))),
         ccache=cached,
         versions=_read_versions(compiler),
     )
-
-
-def count_jobs(cost: BuildCost) -> int:
-    """As many as there are cores for us, and memory that is available now has room for."""
-    cores = len(os.sched_getaffinity(0))
-    return max(1, min(cores, cost.jobs_most, read_available_mb() // cost.memory_mb))
 
 
 def read_available_mb() -> int:
@@ -134,14 +130,6 @@ def _find_tools(recipe: BuildRecipe, say: Say) -> tuple[dict[str, str], tuple[st
         told |= {"CPATH": str(usr / "include"), "CMAKE_PREFIX_PATH": str(usr)}
         told |= {"LIBRARY_PATH": ":".join(map(str, sorted(usr.glob("lib/*-linux-gnu"))))}
     return told, tuple(fetched)
-
-
-def _describe_generators(recipe: BuildRecipe) -> tuple[str, ...]:
-    """What those say of themselves that the recipe uses and this machine has; one that is fetched
-    is told by its package.
-    """
-    used = {*recipe.needs, *recipe.tools}
-    return tuple(filter(None, (_read_first_line([it]) for it in GENERATORS if it in used)))
 
 
 def _fetch_packages(

@@ -187,7 +187,11 @@ def _read_folder(folder: Path) -> SourceTree:
     files = sorted(_list_files(folder))
     if not files:
         raise UsageError(f"{folder} is empty", hint="name the folder of a source tree")
-    _check_not_built(folder, files)
+    for name in files:
+        is_built = any(Path(name).match(pattern) for pattern in BUILT)
+        if is_built and not any(part.startswith("test") for part in Path(name).parts[:-1]):
+            hint = "clean it (make distclean, git clean -xdn), or name a commit: FOLDER@HEAD"
+            raise UsageError(f"{folder} still has files of an earlier build: {name}", hint=hint)
 
     def put(target: Path, keep: Keep) -> None:
         for name in filter(keep, files):
@@ -200,7 +204,8 @@ def _read_folder(folder: Path) -> SourceTree:
 
 def _list_files(folder: Path) -> Iterator[str]:
     """The files of a folder: of a git checkout those that git knows or would add."""
-    known = _list_git_files(folder) if _is_checkout(folder) else None
+    is_checkout = any((place / ".git").exists() for place in (folder, *folder.parents))
+    known = _list_git_files(folder) if is_checkout else None
     if known is None:
         for place, folders, files in os.walk(folder):
             folders[:] = [name for name in folders if name != ".git"]
@@ -215,10 +220,6 @@ def _list_files(folder: Path) -> Iterator[str]:
             yield name
 
 
-def _is_checkout(folder: Path) -> bool:
-    return any((place / ".git").exists() for place in (folder, *folder.parents))
-
-
 def _list_git_files(folder: Path) -> list[str] | None:
     """Paths of tracked files, and of others that are not ignored; None where git knows none."""
     words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
@@ -227,17 +228,6 @@ def _list_git_files(folder: Path) -> list[str] | None:
     except (HostError, UsageError):
         return None
     return [name for name in listed.split("\0") if name] or None
-
-
-def _check_not_built(folder: Path, files: list[str]) -> None:
-    for name in files:
-        if any(Path(name).match(pattern) for pattern in BUILT) and not _is_test_data(name):
-            hint = "clean it (make distclean, git clean -xdn), or name a commit: FOLDER@HEAD"
-            raise UsageError(f"{folder} still has files of an earlier build: {name}", hint=hint)
-
-
-def _is_test_data(name: str) -> bool:
-    return any(part.startswith("test") for part in Path(name).parts[:-1])
 
 
 def _hash_files(folder: Path, files: list[str]) -> str:

@@ -164,7 +164,9 @@ class BuildWork:
                 self._copy_tree()
             while True:
                 try:
-                    self._play_steps(log)
+                    for number, step in enumerate(self._plan.recipe.steps, 1):
+                        if step.name not in self._state.done:
+                            self._play(step, number, log)
                     break
                 except BuildFailed as failed:
                     if not fix or not self._apply(failed.diagnosis):
@@ -193,11 +195,6 @@ class BuildWork:
             cause = next(words, said[-1] if said else "patch says nothing")
             hint = "make it with git diff, against the tree that is built"
             raise UsageError(f"the patch {patch} does not fit the tree", cause=cause, hint=hint)
-
-    def _play_steps(self, log: IO[str]) -> None:
-        for number, step in enumerate(self._plan.recipe.steps, 1):
-            if step.name not in self._state.done:
-                self._play(step, number, log)
 
     def _play(self, step: BuildStep, number: int, log: IO[str]) -> None:
         plan, count = self._plan, len(self._plan.recipe.steps)

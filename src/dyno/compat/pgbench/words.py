@@ -9,7 +9,7 @@ from __future__ import annotations
 import getopt
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dyno.compat.pgbench.scripts import SCRIPTS_MAX, ScriptWord, make_builtin_word, parse_weight
@@ -117,13 +117,7 @@ def read_words(words: Sequence[str], environment: Mapping[str, str]) -> PgbenchS
     if not settings.has("initialize"):
         _check_together(settings)
     database = places[0] if places else settings.text.get("dbname")
-    return _apply_defaults(settings, database=database)
-
-
-def _apply_defaults(settings: PgbenchSettings, **more: object) -> PgbenchSettings:
-    from dataclasses import replace
-
-    return replace(settings, **more)  # type: ignore[arg-type]
+    return replace(settings, database=database)
 
 
 def _read_settings(named: list[tuple[str, str]], environment: Mapping[str, str]) -> PgbenchSettings:

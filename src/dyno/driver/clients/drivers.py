@@ -71,11 +71,6 @@ class PlayingHost:
     progress: Progress | None = None
     is_over: bool = False
 
-    def take_lines(self) -> None:
-        """Reads what has come; the driver's own error is raised."""
-        while (line := self.process.lines.take()) is not None:
-            self.take_event(line)
-
     def take_event(self, line: bytes) -> None:
         """Notes an event."""
         event = parse_host_event(line)
@@ -155,7 +150,8 @@ class ClientStage:
         while True:
             for member in self._members:
                 try:
-                    member.take_lines()
+                    while (line := member.process.lines.take()) is not None:
+                        member.take_event(line)
                 except DynoError as error:
                     raise member.name_error(error) from None
             if (event := self._find_common_event()) is not None:
@@ -195,18 +191,15 @@ class ClientStage:
             )
             raise TrialFailed("the client hosts are not in step", cause=said)
         if isinstance(first, Ready):
-            self._measure_clocks(first)
+            for member in self._members:
+                member.clock = self._measure(member)
+                self._check_error(member, first.phase, member.clock.error_ns, "is known to")
         elif isinstance(first, PhaseRecord):
             return self._merge_records(first)
         elif isinstance(first, End):
             return merge_ends(each for each in events if isinstance(each, End))
         assert not isinstance(first, ClientPhase)
         return first
-
-    def _measure_clocks(self, ready: Ready) -> None:
-        for member in self._members:
-            member.clock = self._measure(member)
-            self._check_error(member, ready.phase, member.clock.error_ns, "is known to")
 
     def _measure(self, member: PlayingHost) -> ClockOffset:
         try:
@@ -309,7 +302,9 @@ class ClientDrivers:
         self._opened, self._ends = ExitStack(), list[End]()
         self._processes: list[DriverProcess] = []
         try:
-            stages = [self._start(plan, commands, seats) for commands in split_commands(plan)]
+            # `run` by itself, and what comes before it and after it
+            parts = groupby(plan.commands, key=lambda it: it == RUN)
+            stages = [self._start(plan, tuple(commands), seats) for _, commands in parts]
         except BaseException:
             self.close()
             raise
@@ -371,8 +366,3 @@ class ClientDrivers:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def split_commands(plan: Plan) -> list[tuple[str, ...]]:
-    """The commands in their order: `run` by itself, and what comes before it and after it."""
-    return [tuple(commands) for _, commands in groupby(plan.commands, key=lambda it: it == RUN)]

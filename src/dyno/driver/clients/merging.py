@@ -30,10 +30,6 @@ class ToldPart:
     clock_after: ClockOffset
     is_shared: bool
 
-    def convert_times(self) -> dict[str, Any]:
-        """The record by our clock."""
-        return self.told | {name: self.told[name] - self.clock.offset_ns for name in TIMES}
-
     def describe(self) -> ClientPart:
         """The host's part, as a record keeps it."""
         record, about = decode.decode(PhaseRecord, self.told), self.about
@@ -67,7 +63,10 @@ def _compute_percent(part_ns: int, whole_ns: int) -> float:
 
 def merge_records(parts: Sequence[ToldPart]) -> PhaseRecord:
     """The phase as all hosts together played it, by our clock, with the part of each."""
-    translated = [part.convert_times() for part in parts]
+    translated = [
+        part.told | {name: part.told[name] - part.clock.offset_ns for name in TIMES}
+        for part in parts
+    ]
     merged = merge_phases(translated) if len(parts) > 1 else translated[0]
     record = decode.decode(PhaseRecord, merged)
     return replace(record, clients=tuple(part.describe() for part in parts))

@@ -300,13 +300,6 @@ REFUSED = (
 )
 
 
-def _read_tls(mode: str) -> str:
-    if mode.lower() not in TLS:
-        hint = "on, off, disabled, preferred, required, verify_ca, verify_identity"
-        raise UsageError(f"--mysql-ssl is no mode: {mode}", hint=hint)
-    return TLS[mode.lower()]
-
-
 def make_sysbench_session(given: Mapping[str, str]) -> Session:
     """How the driver reaches the server: a socket goes before `localhost`, as in MySQL's client."""
     if given["mysql-dry-run"] == "on":
@@ -315,7 +308,10 @@ def make_sysbench_session(given: Mapping[str, str]) -> Session:
         if given[name] not in ("", "off"):
             raise UsageError(f"sysbench's --{name} has no counterpart here", hint="leave it out")
     login = sysbench.read_login("mysql", given, password=os.environ.get("MYSQL_PWD"))
-    login = replace(login, tls=_read_tls(given["mysql-ssl"]) or login.tls)
+    if (tls := TLS.get(given["mysql-ssl"].lower())) is None:
+        hint = "on, off, disabled, preferred, required, verify_ca, verify_identity"
+        raise UsageError(f"--mysql-ssl is no mode: {given['mysql-ssl']}", hint=hint)
+    login = replace(login, tls=tls or login.tls)
     login = replace(login, ca=given["mysql-ssl-ca"] or login.ca)
     if login.host == sysbench.HOST:
         there = next((path for path in SOCKETS if Path(path).exists()), "")

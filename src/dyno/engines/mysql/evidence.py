@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import ClassVar
 
 from dyno import numbers
@@ -165,8 +164,9 @@ class WeighsServer:
                 decided_by=decided_by,
                 autocommits=autocommits,
             )
+        files = (file for folder in FOLDERS for file in (server.home / folder).rglob("*"))
         return DataCondition(
-            size_bytes=_measure_data_bytes(server.home),
+            size_bytes=sum(file.stat().st_size for file in files if file.is_file()),
             cache_bytes=cache_bytes,
             claim="" if "config" in requested else CLAIMS[requested.get("profile", "cached")],
             survives=survives,
@@ -192,11 +192,6 @@ def estimate_needed_bytes(values: Mapping[str, str], storage: str, connections: 
     cache = numbers.parse_size_bytes(values.get(CACHES.get(engine.lower(), ""), "0")) or 0.0
     watched = values.get("performance_schema", "FALSE").upper() in ("TRUE", "ON", "1")
     return round(cache) + SERVER_BYTES + connections * CONNECTION_BYTES + watched * SCHEMA_BYTES
-
-
-def _measure_data_bytes(home: Path) -> int:
-    files = (file for folder in FOLDERS for file in (home / folder).rglob("*"))
-    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def _list_deciding_names(storage: str, reported: Mapping[str, str]) -> Iterator[str]:

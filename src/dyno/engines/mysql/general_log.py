@@ -127,10 +127,6 @@ _PREPARED = re.compile(
 _BEGINS = frozenset("PEDpde \t\r\n")
 
 
-def _match_prepared(entry: LogEntry) -> re.Match[str] | None:
-    return _PREPARED.match(entry.sql)
-
-
 class _PreparedInSql:
     """Statements prepared in SQL are logged twice: `Query EXECUTE p` and, where it ran, what it
     stands for as `Execute`. The latter is played, with its values in it.
@@ -144,7 +140,8 @@ class _PreparedInSql:
     def hold(self, entry: LogEntry) -> bool:
         """Is it known only by the next line of its session whether this is a statement?"""
         # most statements begin with another letter
-        if entry.letters or entry.sql[:1] not in _BEGINS or not (found := _match_prepared(entry)):
+        may_be = not entry.letters and entry.sql[:1] in _BEGINS
+        if not may_be or not (found := _PREPARED.match(entry.sql)):
             return False
         if found[1] or found[2]:
             self.held[entry.session] = entry

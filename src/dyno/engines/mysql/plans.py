@@ -20,14 +20,10 @@ def plan_shape(rows: Sequence[Sequence[str | None]]) -> str:
 
     5.7 added the columns partitions and filtered to the ten of 5.6.
     """
-    if any(_is_unplanned(row[-1] or "") for row in rows):
+    if any(any(word in (row[-1] or "").lower() for word in NOTHING_PLANNED) for row in rows):
         return ""
     read = [row for row in rows if row[1] not in WRITTEN_TO and row[-1] != NO_TABLES]
     return "\n".join(filter(None, map(_format_table, read))) if read else VALUES
-
-
-def _is_unplanned(extra: str) -> bool:
-    return any(word in extra.lower() for word in NOTHING_PLANNED)
 
 
 def _format_table(row: Sequence[str | None]) -> str:

@@ -139,7 +139,10 @@ class _Walk:
                 for tokens in text.readings:
                     self._read_names(text, tokens)
                 for body in text.body:
-                    self._read_body(text, body)
+                    if problem := find_body_problem(body, self._variables):
+                        _refuse(text, problem)
+                    if any(is_write(body, at) for at in find_heads(body)):
+                        self._note_write(text)
             texts = [*self._find_routines(), *self._find_tables()]
             if self.reach.writes:
                 texts += self._find_triggers()
@@ -177,12 +180,6 @@ class _Walk:
             follows = tokens[at + 1].word if at + 1 < len(tokens) else ""
             if it.word in ("nextval", "setval") or (it.word, follows) == ("next", "value"):
                 _refuse(text, "a sequence is advanced for good")
-
-    def _read_body(self, text: FollowedText, body: tuple[Token, ...]) -> None:
-        if problem := find_body_problem(body, self._variables):
-            _refuse(text, problem)
-        if any(is_write(body, at) for at in find_heads(body)):
-            self._note_write(text)
 
     def _note_write(self, text: FollowedText) -> None:
         if not self._undoes:

@@ -246,7 +246,12 @@ class _Reading:
 
     def _read_record(self, record: _Record) -> LogEntry | None:
         said, body, line = self._read_head(record), record.body, record.line
-        self._set_time(said, body)
+        # times are the host's in old logs, and missing within a second; the stamp is when the
+        # statement began
+        offset_s = abs(self._at_s - body.stamp_s)
+        is_near = offset_s < OFFSET_MOST_S or not self._at_s
+        if body.stamp_s and offset_s >= 1 + said.duration_s and is_near:
+            self._at_s = body.stamp_s
         self._used = body.used or self._used
         session = self._name_session(said, line)
         text, letters = body.text.end()
@@ -277,15 +282,6 @@ class _Reading:
             return LogEntry(*place, duration_s, letters, lost, user, *rows)
         return None
 
-    def _set_time(self, said: _Said, body: _Body) -> None:
-        """Times are the host's in old logs, and missing within a second; the stamp is when the
-        statement began.
-        """
-        offset_s = abs(self._at_s - body.stamp_s)
-        is_near = offset_s < OFFSET_MOST_S or not self._at_s
-        if body.stamp_s and offset_s >= 1 + said.duration_s and is_near:
-            self._at_s = body.stamp_s
-
     def _name_session(self, said: _Said, line: int) -> str:
         if not (said.number or said.account):
             return ""
@@ -306,7 +302,11 @@ class _Reading:
             if "User" in line and (user := _USER.match(line)):
                 said.number, said.account = user[3] or "", f"{user[1]} @ {user[2]}"
             elif query := _QUERY.match(line):
-                said.duration_s = self._parse_duration(query[1], record.line)
+                # none where a writer was interrupted in it, or a clock was set back
+                duration_s = parse_number(query[1], DURATION_MOST_S)
+                if duration_s is None:
+                    self.notes.add(ABSURD, record.line)
+                said.duration_s = duration_s or 0.0
                 if query[2]:
                     said.rows_sent, said.rows_read = int(query[2]), int(query[3])
             elif connection := _CONNECTION.match(line):
@@ -323,10 +323,3 @@ class _Reading:
             if "_limit: " in line and (sampled := _SAMPLED.search(line)) and int(sampled[1]) > 1:
                 self.notes.add(SAMPLED.format(sampled[1]), record.line)
         return said
-
-    def _parse_duration(self, text: str, line: int) -> float:
-        """A duration; 0 where a writer was interrupted in it, or a clock was set back."""
-        duration_s = parse_number(text, DURATION_MOST_S)
-        if duration_s is None:
-            self.notes.add(ABSURD, line)
-        return duration_s or 0.0

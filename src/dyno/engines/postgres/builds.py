@@ -113,7 +113,11 @@ def _describe(build: str, program: Path, source: str, say: Say) -> Build:
     """The build as its program describes itself."""
     fetched = _fetch_libraries(program, say)
     told = _read_version(program, fetched)
-    facts = {"source": source, "assertions": _read_assertions(program, fetched)}
+    # debug_assertions is asked for as any setting: it needs a file of settings, and no data
+    words = ("-D", "/", "-c", "config_file=/dev/null", "-C", "debug_assertions")
+    said = process.ask_program([str(program), *words], libraries.build_environment(fetched)).split()
+    assertions = next((word for word in said if word in ("on", "off")), "")
+    facts = {"source": source, "assertions": assertions}
     return Build(
         "postgres", build or told, told, program, facts | libraries.list_facts(fetched), fetched
     )
@@ -181,16 +185,6 @@ def _fetch_libraries(program: Path, say: Say) -> tuple[Path, ...]:
         return ()
     first = libraries.fetch(program, (), say)
     return first + libraries.fetch(program.with_name("initdb"), first, say)
-
-
-def _read_assertions(program: Path, fetched: Sequence[Path]) -> str:
-    """`on` where it was configured with --enable-cassert; empty where it does not say.
-
-    It is asked as for any setting, which needs a file of settings, and no data.
-    """
-    words = ("-D", "/", "-c", "config_file=/dev/null", "-C", "debug_assertions")
-    said = process.ask_program([str(program), *words], libraries.build_environment(fetched)).split()
-    return next((word for word in said if word in ("on", "off")), "")
 
 
 def _read_version(program: Path, fetched: Sequence[Path]) -> str:

@@ -8,6 +8,7 @@ the clock costs.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -75,14 +76,11 @@ class ExplainsPostgresPath:
         """The path at a URL, the server asked what it is and whether its users have functions."""
         if strange := set(flags) - set(url.FLAGS):
             raise build_unknown_error("key of a URL", min(strange), url.FLAGS)
-        limit = {} if request.writes else {"readonly": "on", "time_limit": _format_limit(request)}
+        limit_s = str(max(1, math.ceil(request.limit_s)))
+        limit = {} if request.writes else {"readonly": "on", "time_limit": limit_s}
         url.check_url(place, {**flags, **limit}, {})
         del build
         return PostgresPath(self._ask, locate_server(place, {**flags, **limit}), request)
-
-
-def _format_limit(request: PathRequest) -> str:
-    return str(max(1, -int(-request.limit_s // 1)))
 
 
 class PostgresPath:

@@ -44,17 +44,13 @@ def read_current_value(knob: Path) -> str:
     return chosen[1] if chosen else text
 
 
-def list_offered_values(knob: Path) -> list[str]:
-    """The values that the file itself lists; none where it lists none."""
-    text = read_text(knob)
-    return text.replace("[", "").replace("]", "").split() if "[" in text else []
-
-
 def find_refusal(knob: Path, value: str) -> str:
     """Why `value` cannot be written there, as far as looking tells; empty where it can."""
     if not read_current_value(knob):
         return f"no {strip_root(knob)}"
-    if (known := list_offered_values(knob)) and value not in known:
+    text = read_text(knob)
+    known = text.replace("[", "").replace("]", "").split() if "[" in text else [value]
+    if value not in known:
         return f"{strip_root(knob)} offers {', '.join(known)}"
     if read_current_value(knob) == value or os.access(knob, os.W_OK):
         return ""

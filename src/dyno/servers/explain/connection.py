@@ -58,7 +58,9 @@ class PathConnection:
         began_s = time.monotonic()
         try:
             answers = self._talk.ask_timed(self._path.session, statements, mode)
-            self._check_times(answers)
+            # some statements answer as if nothing were when they are ended (MySQL's SLEEP)
+            if any(it.elapsed_ns >= 1e9 * self._limit_s for it in answers):
+                raise LateAnswer(f"the engine did not answer in {self._limit_s:g} s")
         except BaseException:
             self._end_statement()
             raise
@@ -75,11 +77,6 @@ class PathConnection:
         except BaseException:
             self._end_statement()
             raise
-
-    def _check_times(self, answers: Sequence[TimedAnswer]) -> None:
-        """Some statements answer as if nothing were when they are ended (MySQL's SLEEP)."""
-        if any(it.elapsed_ns >= 1e9 * self._limit_s for it in answers):
-            raise LateAnswer(f"the engine did not answer in {self._limit_s:g} s")
 
     def _end_statement(self) -> None:
         """Asks from beside; where the connection has ended already nothing is there to be ended."""
@@ -122,17 +119,14 @@ class StatementSampler:
         try:
             while not self._ended.wait(self._path.sample_s):
                 if self._wanted.wait() and not self._ended.is_set() and self._path.wait_sql:
-                    self._sample_once()
+                    (rows,) = self._talk(self._path.beside or {}, [self._path.wait_sql])
+                    if (state := self._path.read_wait(rows)) is not None and self._wanted.is_set():
+                        self.samples.append(WaitSample(time.monotonic(), state))
         except (DynoError, KeyboardInterrupt) as refused:
             if not self._ended.is_set():
                 self.missing = str(refused).partition("\n")[0] or "interrupted"
         finally:
             self._talk.close()
-
-    def _sample_once(self) -> None:
-        (rows,) = self._talk(self._path.beside or {}, [self._path.wait_sql])
-        if (state := self._path.read_wait(rows)) is not None and self._wanted.is_set():
-            self.samples.append(WaitSample(time.monotonic(), state))
 
     def close(self) -> None:
         """Ends its connection."""

@@ -246,7 +246,7 @@ def upgrade(server: KitServer) -> bool:
         *(*BEGIN, *drops, *added),
         *(
             *_list_missing(server),
-            *_list_defaults(server),
+            *[text for text in _read_script(server, "tables") if text.startswith("INSERT IGNORE")],
             *made_by,
             *_build_reports_schema(server),
             EVENT,
@@ -266,11 +266,6 @@ def _list_missing(server: KitServer) -> list[str]:
     texts = _read_script(server, "tables")
     made = [(re.search(rf"^CREATE .*{SCHEMA}\.(\w+)", text, re.M), text) for text in texts]
     return [text for name, text in made if name and name[1] not in there]
-
-
-def _list_defaults(server: KitServer) -> list[str]:
-    """What sets those settings that are not there."""
-    return [text for text in _read_script(server, "tables") if text.startswith("INSERT IGNORE")]
 
 
 def _read_tables(server: KitServer) -> dict[str, CollectedTable]:

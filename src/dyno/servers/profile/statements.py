@@ -209,19 +209,15 @@ class StatementTimes:
         if text is None or self.failed:
             return "", "the server did not answer"
         try:
-            return _shorten_plan(self.server.explain(self.ask, text)), ""
+            lines = self.server.explain(self.ask, text).splitlines()
+            kept = [line[:LINE_KEPT] for line in lines[:LINES_KEPT]]
+            if len(lines) > LINES_KEPT:
+                kept.append(f"… and {len(lines) - LINES_KEPT} lines more")
+            return "\n".join(kept), ""
         except NotPlanned as why:
             return "", why.message
         except DynoError as refused:
             return "", refused.sentence
-
-
-def _shorten_plan(plan: str) -> str:
-    """The plan's first lines: one over a thousand partitions has thousands."""
-    lines = plan.splitlines()
-    kept = [line[:LINE_KEPT] for line in lines[:LINES_KEPT]]
-    more = [f"… and {len(lines) - LINES_KEPT} lines more"] if len(lines) > LINES_KEPT else []
-    return "\n".join([*kept, *more])
 
 
 def _strip_blanks(text: str) -> str:

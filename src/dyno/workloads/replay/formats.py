@@ -74,7 +74,10 @@ def read_log(file: LogFile, limit: int = LIMIT) -> Log:
     for reader in readers:
         if reader.knows(inner):
             return _read_whole(reader, replace(file, unwrappings=unwrappings), limit)
-    _refuse_known(inner, path)
+    for own in load_things("dyno.engines", "REFUSED_LOGS").values():
+        for other in own:
+            if any(other.line.search(line) for line in inner):
+                raise UsageError(f"the log {path} is not read: it is {other.name}", hint=other.hint)
     cause = f"line 1 is '{head[0][:60]}'"
     raise UsageError(
         f"{path} is not a log that Dyno knows", cause=cause, hint=_format_readers(readers)
@@ -128,14 +131,6 @@ def _is_known(lines: list[str], readers: Sequence[LogReader]) -> bool:
     found = find_shipper(lines)
     inner = found[1].values() if found else ()
     return any(reader.knows(it) for it in inner for reader in readers)
-
-
-def _refuse_known(head: Sequence[str], path: Path) -> None:
-    """Refuses by its name what is known."""
-    for own in load_things("dyno.engines", "REFUSED_LOGS").values():
-        for other in own:
-            if any(other.line.search(line) for line in head):
-                raise UsageError(f"the log {path} is not read: it is {other.name}", hint=other.hint)
 
 
 def _format_readers(readers: list[LogReader]) -> str:
