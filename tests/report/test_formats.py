@@ -20,8 +20,9 @@ from pyarrow import parquet
 from dyno.errors import UsageError
 from dyno.record import Doubt
 from dyno.report import Book
+from dyno.report.export import build_result
 from dyno.report.formats import load_formats, write_format
-from dyno.report.formats._rows import list_primaries, list_rows
+from dyno.report.formats._rows import list_rows
 from dyno.report.render.markdown import draw_interval
 from report.book import make_book
 
@@ -35,30 +36,30 @@ def book(tmp_path: Path) -> Book:
 
 def change_primaries(book: Book, changes: Mapping[int, Mapping[str, Any]]) -> Book:
     """The book with these fields changed in its first, second … primary."""
-    primaries = list_primaries(book)
+    primaries = build_result(book).primaries
     found = {id(row): changes.get(at, {}) for at, row in enumerate(primaries)}
     rows = tuple(structs.replace(row, **found.get(id(row), {})) for row in book.verdict.comparisons)
     return dataclasses.replace(book, verdict=structs.replace(book.verdict, comparisons=rows))
 
 
 def write_text(name: str, book: Book, strict: bool = False) -> str:
-    return write_format(name, book, strict, None)
+    return write_format(name, build_result(book), strict, None)
 
 
 @pytest.mark.parametrize("name", sorted(load_formats()))
 def test_every_format_names_every_primary_and_its_verdict(name: str, book: Book) -> None:
-    made = load_formats()[name].render(book, False)
+    made = load_formats()[name].render(build_result(book), False)
     text = made if isinstance(made, str) else str(parquet.read_metadata(io.BytesIO(made)).metadata)
-    assert len(list_primaries(book)) >= 6
-    for row in list_rows(book):
+    assert len(build_result(book).primaries) >= 6
+    for row in list_rows(build_result(book)):
         assert row.comparison.metric.phase in text, row.name
-    words = {row.verdict for row in list_primaries(book)}
+    words = {row.verdict for row in build_result(book).primaries}
     known = {"github": "slowdown", "bencher": "verdict-exit-code", "go-benchmark": "verdict: "}
     assert known.get(name, "") in text and (name in known or all(word in text for word in words))
 
 
 def test_a_rate_becomes_the_time_of_an_operation_and_the_bounds_lie_around_it(book: Book) -> None:
-    row = next(list_rows(book))
+    row = next(list_rows(build_result(book)))
     told = row.comparison
     assert row.base.unit == "ns"
     assert row.base.value == pytest.approx(1e9 / told.base_value)
@@ -101,7 +102,7 @@ def test_github_escapes_what_would_end_an_annotation(book: Book) -> None:
     bad = Doubt("a", "100 %::error title=x::y\nsecond")
     changed = change_primaries(book, {0: {"verdict": "slower", "doubts": (bad,)}})
     lines = write_text("github", changed).splitlines()
-    assert len(lines) == len(list_primaries(book)) + 1
+    assert len(lines) == len(build_result(book).primaries) + 1
     form = re.compile(r"::(error|warning|notice) title=[^:,\n]+::[^\n]+")
     assert all(form.fullmatch(line) for line in lines)
     assert lines[0].startswith("::error ") and "100 %25::error" in lines[0] and "%0A" in lines[0]
@@ -112,12 +113,12 @@ def test_openmetrics_is_read_by_prometheus_own_parser(book: Book) -> None:
     families = list(read(write_text("openmetrics", book)))
     verdicts = next(family for family in families if family.name == "dyno_verdict")
     said = [it.labels["dyno_verdict"] for it in verdicts.samples if it.value == 1]
-    assert said == [row.comparison.verdict for row in list_rows(book)]
+    assert said == [row.comparison.verdict for row in list_rows(build_result(book))]
 
 
 def test_parquet_holds_all_trials_and_the_verdict(book: Book, tmp_path: Path) -> None:
     file = tmp_path / "trials.parquet"
-    assert write_format("parquet", book, False, file) == ""
+    assert write_format("parquet", build_result(book), False, file) == ""
     table = parquet.read_table(file)
     values = [it for it in table.column("value").to_pylist() if it is not None]
     numbers = sum(len(book.view.compute_numbers(trial)) for trial in book.trials)
@@ -126,7 +127,7 @@ def test_parquet_holds_all_trials_and_the_verdict(book: Book, tmp_path: Path) ->
     assert told["dyno.sentence"] == book.verdict.sentence
     assert len(json.loads(told["dyno.comparisons"])) == len(book.verdict.comparisons)
     with pytest.raises(UsageError, match="parquet is no text"):
-        write_format("parquet", book, False, None)
+        write_format("parquet", build_result(book), False, None)
 
 
 def test_bencher_and_the_action_have_smaller_is_better_points(book: Book) -> None:
@@ -135,7 +136,7 @@ def test_bencher_and_the_action_have_smaller_is_better_points(book: Book) -> Non
         each["name"]: each for each in json.loads(write_text("github-action-benchmark", book))
     }
     assert found.keys() == points.keys()
-    for row in list_rows(book):
+    for row in list_rows(build_result(book)):
         name = f"{row.name} ({row.candidate.candidate})"
         measures = found[name]
         assert all(
@@ -152,7 +153,7 @@ def test_go_benchmark_has_a_line_for_each_restart(book: Book) -> None:
     lines = [(it[1].capitalize(), it[2]) for it in found if it]
     sides = {
         (row.name.capitalize(), side.candidate.replace(" ", "_")): len(side.restarts)
-        for row in list_rows(book)
+        for row in list_rows(build_result(book))
         for side in (row.base, row.candidate)
     }
     assert Counter(lines) == sides
@@ -167,7 +168,7 @@ def test_hyperfine_has_seconds_and_statistics_of_its_times(book: Book) -> None:
 
 def test_an_interval_is_drawn_with_zero_and_the_margin(book: Book) -> None:
     row = structs.replace(
-        list_primaries(book)[0],
+        build_result(book).primaries[0],
         slowdown_percent=5.0,
         low_percent=4.0,
         high_percent=6.0,

@@ -31,7 +31,7 @@ from dyno.record import ComparedStatement, Finding, FolderUpgrade, LeftOut
 from dyno.record.integrity import IntegrityCheck
 from dyno.report import Book
 from dyno.report.document import Document, Listing, Prose, TextSpan
-from dyno.report.export import to_json_result
+from dyno.report.export import build_result, to_json_result
 from dyno.report.formats import find_format
 from dyno.report.html.page import build_run_page
 from dyno.report.rehearsal import (
@@ -120,7 +120,7 @@ def test_settings_of_one_release_and_other_values_are_listed(book: Book) -> None
 
 
 def test_a_class_is_a_test_case_of_junit(book: Book) -> None:
-    suites = ElementTree.fromstring(str(find_format("junit").render(book, False)))
+    suites = ElementTree.fromstring(str(find_format("junit").render(build_result(book), False)))
     assert (suites.get("tests"), suites.get("failures"), suites.get("skipped")) == ("9", "4", "1")
     first = suites.find(".//testcase/failure")
     assert first is not None and first.text == FAILS.example
@@ -128,14 +128,14 @@ def test_a_class_is_a_test_case_of_junit(book: Book) -> None:
 
 
 def test_github_is_told_of_each_class_that_needs_a_reader(book: Book) -> None:
-    told = str(find_format("github").render(book, False))
+    told = str(find_format("github").render(build_result(book), False))
     assert [line.partition(" ")[0] for line in told.splitlines()] == [
         *("::error", "::error", "::error", "::warning", "::error", "::error")
     ]
 
 
 def test_markdown_begins_with_the_first_line(book: Book) -> None:
-    told = str(find_format("markdown").render(book, False))
+    told = str(find_format("markdown").render(build_result(book), False))
     assert told.startswith("**Of 8 statement classes 1 fails on 18")
 
 
@@ -157,7 +157,7 @@ def test_options_stand_with_both_servers_words_and_those_not_applied_by_name(
     assert "not applied on this host: port (connections)." in told
     first = draw(build_first_rows(made), 200)
     assert "gone = a b" in first and "soft" not in first
-    junit = ElementTree.fromstring(find_format("junit").render(made, strict=False))
+    junit = ElementTree.fromstring(find_format("junit").render(build_result(made), strict=False))
     cases = {
         it.get("name"): it for it in junit.iter("testcase") if "option" in it.get("classname", "")
     }
@@ -202,7 +202,11 @@ def test_what_nobody_played_of_log_and_dump_stands_wherever_a_rehearsal_is_told(
     assert [(it["of"], it["count"], it["why"]) for it in json] == [
         (it.of, it.count, it.why) for it in LEFT
     ]
-    for told in (build_run_page(made), str(find_format("markdown").render(made, False)), str(json)):
+    for told in (
+        build_run_page(made),
+        str(find_format("markdown").render(build_result(made), False)),
+        str(json),
+    ):
         assert "not understood" in told and ("MAGIC" in told) is not hides
     assert "Left out" not in draw(build_first_rows(make_book(tmp_path)), 200)
 

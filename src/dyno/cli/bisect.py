@@ -229,7 +229,7 @@ def compare_neighbours(oracle: Oracle, pair: Sequence[BisectPoint], budget_s: fl
         from dyno.cli.count import tell_count
 
         folder = find_runs_home() / oracle.measure(pair[0], pair[1], None).record
-        tell_count(folder, read_json(Count, folder / COUNT_RECORD))
+        tell_count(folder, read_json(Count, folder / COUNT_RECORD), RunOptions())
     elif isinstance(oracle, TimeOracle):
         made = make_experiment(oracle.experiment, pair, None)
         judged_run.play_and_judge(made, RunOptions(budget_s=budget_s))

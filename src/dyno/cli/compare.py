@@ -193,11 +193,8 @@ def report_run(path: Path, profile_format: str | None, words: Mapping[str, Any])
     """Make its derived files again; with a format that has no file, print that alone."""
     from dyno.runs.run_folder import RunFolder
 
-    asked, folder = judged_run.read_asked(words), RunFolder(path)
-    if any(not wanted.file for wanted in asked.formats):
-        verdict = judged_run.write_verdict(folder, asked)
-    else:
-        verdict = judged_run.tell_verdict(folder, asked)
+    asked, folder = judged_run.read_asked_of_report(words), RunFolder(path)
+    verdict = judged_run.tell_verdict(folder, asked)
     if profile_format:
         _write_profiles(folder, verdict, profile_format)
     return asked.choose_exit_code(verdict) if asked.strict else 0

@@ -18,6 +18,7 @@ from dyno.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from dyno.cli.judged_run import RunOptions
     from dyno.instruments.instructions.candidate import CountPlan
     from dyno.record import Verdict
     from dyno.record.count import Count, CountComparison
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
 @options.VERBOSE
 @options.NO_CLIENT_HOSTS
 @options.JSON
+@options.FORMAT
 def command(**words: Any) -> int:
     """Count instructions per operation: is CANDIDATE heavier than BASE?
 
@@ -77,11 +79,12 @@ def command(**words: Any) -> int:
     from dyno.instruments.instructions.run import count_run
     from dyno.runs.resolve.experiment import draft_run
 
+    asked = judged_run.read_asked(words)
+    judged_run.check_formats(asked, "a count", {"a verdict", "comparisons", "numbers"})
     judged_run.sweep()
     draft = draft_run(_make_experiment(words), judged_run.print_progress)
     folder, count = count_run(draft, _make_plan(words), find_runs_home(), judged_run.print_progress)
-    verdict = tell_count(folder, count, words["json_file"], words["verbose"])
-    return judged_run.EXITS[verdict.overall]
+    return asked.choose_exit_code(tell_count(folder, count, asked))
 
 
 def _make_experiment(words: dict[str, Any]) -> Experiment:
@@ -114,9 +117,7 @@ def _make_plan(words: dict[str, Any]) -> CountPlan:
     return CountPlan(**chosen, margin_percent=words["margin"])
 
 
-def tell_count(
-    folder: Path, count: Count, json_file: Path | None = None, verbose: bool = False
-) -> Verdict:
+def tell_count(folder: Path, count: Count, asked: RunOptions) -> Verdict:
     """Makes the page of a count, and prints it.
 
     `--json`: as that of a comparison (`report/export.py`), with `overall` in the words of a count;
@@ -125,22 +126,24 @@ def tell_count(
     from dyno.judge.analysis.counts import compare_counts, judge_counts
     from dyno.judge.analysis.effect_words import describe_word
     from dyno.record.decode import encode
-    from dyno.report.counts import render_count
+    from dyno.report.counts import build_count_result, render_count
     from dyno.report.export import to_json_result
     from dyno.report.html.page import replace_file
 
     rows, verdict = compare_counts(count), judge_counts(count)
     page = replace_file(folder / "report.html", render_count(count, rows))
-    if json_file:
+    if asked.json_file:
         told = to_json_result(verdict)
         told["overall"] = describe_word(count.metric, verdict.overall)
         for one, row in zip(told["comparisons"], rows, strict=True):
             one |= {name: encode(getattr(row, name)) for name in ("changes", "layers", "tree")}
-        write_json_file(json_file, told)
-    print_count(count, rows, verbose)
-    screen.print_line(f"report  {page}")
-    screen.print_line(f"more    dyno show {folder.name}")
-    screen.print_line(f"again   {count.command}")
+        write_json_file(asked.json_file, told)
+    if not asked.quiet:
+        print_count(count, rows, asked.verbose)
+        screen.print_line(f"report  {page}")
+        screen.print_line(f"more    dyno show {folder.name}")
+        screen.print_line(f"again   {count.command}")
+    judged_run.write_formats(asked, lambda: build_count_result(count))
     return verdict
 
 
@@ -170,10 +173,8 @@ def report_run(folder: Path, profile_format: str | None, words: Mapping[str, Any
     from dyno.record.count import Count
     from dyno.runs.run_folder import COUNT_RECORD, read_json
 
-    asked = judged_run.read_asked(words)
+    asked = judged_run.read_asked_of_report(words)
     hint = "KCachegrind reads callgrind's files in its folder"
     refuse_profile(profile_format, "a count", hint)
-    if asked.formats:
-        raise UsageError("a count has no --format", hint="--json FILE writes its rows")
-    tell_count(folder, read_json(Count, folder / COUNT_RECORD), asked.json_file, asked.verbose)
-    return 0
+    verdict = tell_count(folder, read_json(Count, folder / COUNT_RECORD), asked)
+    return asked.choose_exit_code(verdict) if asked.strict else 0

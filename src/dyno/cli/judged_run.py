@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dyno.instruments.time.watch import Watch
     from dyno.record import Run, Verdict
     from dyno.report import Book
+    from dyno.report.result import Holding, Result
     from dyno.runs.experiment import Experiment
     from dyno.runs.forecast.estimate import Forecast
     from dyno.runs.run_folder import RunFolder
@@ -43,7 +44,7 @@ class RunOptions:
     """What a user asked of a run beside the experiment itself, and of its verdict.
 
     `inconclusive` is `pass`, `fail`, `retry` or empty. `verbose` prints all that the report has in
-    words. `saved` are the answers of a base that nobody plays.
+    words, `quiet` nothing but formats. `saved` are the answers of a base that nobody plays.
     """
 
     budget_s: float | None = None
@@ -52,6 +53,7 @@ class RunOptions:
     strict: bool = False
     inconclusive: str = ""
     verbose: bool = False
+    quiet: bool = False
     saved: SavedAnswers | None = None
 
     def choose_exit_code(self, verdict: Verdict) -> int:
@@ -83,6 +85,12 @@ def read_asked(words: Mapping[str, Any]) -> RunOptions:
         inconclusive=words.get("inconclusive") or "",
         verbose=words.get("verbose", False),
     )
+
+
+def read_asked_of_report(words: Mapping[str, Any]) -> RunOptions:
+    """The same of `dyno report`: a format that has no file is all that is printed."""
+    asked = read_asked(words)
+    return replace(asked, quiet=any(not wanted.file for wanted in asked.formats))
 
 
 def quote_command() -> str:
@@ -166,14 +174,15 @@ def tell_verdict(folder: RunFolder, asked: RunOptions) -> Verdict:
     from dyno.report.sections import verdict
 
     book = derive_files(folder)
-    if book.verdict.rehearsal:
-        screen.draw_document(build_first_rows(book), screen.choose_screen_columns())
-    elif asked.verbose:
-        screen.draw_document(verdict.build_whole(book))
-    else:
-        screen.draw_document(verdict.build_first_screen(book), screen.choose_screen_columns())
-    for name, said in _list_further(folder, book, asked.strict):
-        screen.print_line(f"{name:<8}{said}")
+    if not asked.quiet:
+        if book.verdict.rehearsal:
+            screen.draw_document(build_first_rows(book), screen.choose_screen_columns())
+        elif asked.verbose:
+            screen.draw_document(verdict.build_whole(book))
+        else:
+            screen.draw_document(verdict.build_first_screen(book), screen.choose_screen_columns())
+        for name, said in _list_further(folder, book, asked.strict):
+            screen.print_line(f"{name:<8}{said}")
     _write_files(book, asked)
     return book.verdict
 
@@ -193,22 +202,29 @@ def _list_further(folder: RunFolder, book: Book, strict: bool) -> Iterator[tuple
         yield "strict", "exit code 4 for a doubtful verdict, with --strict"
 
 
-def write_verdict(folder: RunFolder, asked: RunOptions) -> Verdict:
-    """The same without a word of ours: what is printed is another program's."""
-    book = derive_files(folder)
-    _write_files(book, asked)
-    return book.verdict
-
-
 def _write_files(book: Book, asked: RunOptions) -> None:
-    from dyno.report import formats
-    from dyno.report.export import to_json_result
+    from dyno.report.export import build_result, to_json_result
 
     if asked.json_file:
         write_json_file(asked.json_file, to_json_result(book.verdict))
+    write_formats(asked, lambda: build_result(book))
+
+
+def check_formats(asked: RunOptions, noun: str, holdings: Set[Holding]) -> None:
+    """Raise `UsageError` for a format that tells nothing of such a run, before it is played."""
+    from dyno.report.formats import check_format
+
     for wanted in asked.formats:
-        text = formats.write_format(wanted.name, book, asked.strict, wanted.file)
-        if text:
+        check_format(wanted.name, noun, holdings)
+
+
+def write_formats(asked: RunOptions, build: Callable[[], Result]) -> None:
+    """Write each format that was asked for to its file, or print it."""
+    from dyno.report.formats import write_format
+
+    result = build() if asked.formats else None
+    for wanted in asked.formats:
+        if result and (text := write_format(wanted.name, result, asked.strict, wanted.file)):
             screen.print_verbatim(text, newline=False)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dyno.cli.exits import end_by_signals
+from dyno.cli import judged_run
+from dyno.cli.exits import end_by_signals, write_json_file
 from dyno.cli.options import DURATION, OutputFile, add_option
 from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
@@ -167,6 +168,31 @@ def _write(
     screen.print_line(f"page: {page}")
     if other:
         screen.print_line(f"{other}: {_write_export(profile, output, other)}")
+
+
+def show_run(file: Path) -> None:
+    """Print all of a profile."""
+    from dyno.record.server_profile import ServerProfile
+    from dyno.report.server_profile import build_profile
+    from dyno.runs.run_folder import read_json
+
+    screen.draw_document(build_profile(read_json(ServerProfile, file)), is_apart=False)
+
+
+def report_run(file: Path, profile_format: str | None, words: Mapping[str, Any]) -> int:
+    """Make its page again, and tell it; with a format that has no file, print that alone."""
+    from dyno.record.decode import encode
+    from dyno.record.server_profile import ServerProfile
+    from dyno.report.server_profile import build_profile_result
+    from dyno.runs.run_folder import read_json
+
+    asked, profile = judged_run.read_asked_of_report(words), read_json(ServerProfile, file)
+    if not asked.quiet:
+        _write(profile, None, file, profile_format)
+    if asked.json_file:
+        write_json_file(asked.json_file, encode(profile))
+    judged_run.write_formats(asked, lambda: build_profile_result(profile))
+    return 0
 
 
 def _write_export(profile: ServerProfile, output: Path, other: str) -> Path:

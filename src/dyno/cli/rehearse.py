@@ -19,6 +19,7 @@ from dyno.errors import UsageError
 if TYPE_CHECKING:
     from dyno.cli.workload_words import ChosenLog
     from dyno.instruments.time.saved_answers import SavedAnswers
+    from dyno.report.result import Holding
     from dyno.runs.experiment.candidates import Spec
     from dyno.workloads.replay.logs import Log
 
@@ -98,6 +99,9 @@ def command(**words: Any) -> int:
     from dyno.runs.resolve.config_files import apply_config
 
     _check_words(words)
+    asked = judged_run.read_asked(words)
+    holdings: set[Holding] = {"a verdict", "statement classes", "numbers"}
+    judged_run.check_formats(asked, "a rehearsal", holdings)
     save, old_answers = words["save"], words["old_answers"]
     measuring = experiments.Measuring(
         blocks=words["blocks"] or BLOCKS,
@@ -121,7 +125,7 @@ def command(**words: Any) -> int:
     made = experiments.compare_candidates(
         words["candidates"], chosen.script, options, measuring, command
     )
-    sides, asked = [side.name for side in made.candidates], judged_run.read_asked(words)
+    sides = [side.name for side in made.candidates]
     if words["config"]:
         made = apply_config(made, Path(words["config"]), judged_run.print_progress)
     if old_answers:

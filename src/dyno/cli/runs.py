@@ -46,10 +46,17 @@ def _list_names_with(record: str) -> list[str]:
 
 
 def find_place(word: str) -> RunPlace:
-    """The run of any kind that `word` means, as `find_run` has it; `last` is the newest of all."""
-    from dyno.runs.run_folder import load_instruments
+    """The run of any kind that `word` means, as `find_run` has it; `last` is the newest of all
+    folders. A profile is meant by its file, or its name among the runs.
+    """
+    from dyno.runs.run_folder import SERVER_PROFILES, load_instruments
     from dyno.runs.run_summary import RunPlace
 
+    for own in (it for it in load_instruments().values() if it.is_file):
+        home = find_runs_home() / SERVER_PROFILES
+        for file in (Path(word), home / word, home / f"{word}.json"):
+            if file.suffix == ".json" and file.is_file():
+                return RunPlace(own.name, file)
     for own in list_others():
         if folder := find_folder_with(own.record, word):
             return RunPlace(own.name, folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyno.judge.analysis.counts import describe_change
+from dyno.judge.analysis.counts import compare_counts, describe_change, judge_counts
 from dyno.judge.analysis.effect_words import describe_verdict
 from dyno.numbers import format_interval, format_percent
 from dyno.record import Comparison
@@ -18,6 +18,7 @@ from dyno.record.count import (
 )
 from dyno.report import document as doc
 from dyno.report.names import NamedRow, describe_candidate, name_pair
+from dyno.report.result import Result
 
 #: What no count of instructions sees.
 BLIND = (
@@ -175,6 +176,32 @@ def build_functions(count: Count) -> doc.Document:
             doc.RowTable(columns, rows),
         ]
     return blocks
+
+
+def build_count_result(count: Count) -> Result:
+    """Return a count as formats tell it."""
+    verdict, rows = judge_counts(count), compare_counts(count)
+    whose = [f" on {row.candidate}" if len(rows) > 1 else "" for row in rows]
+    return Result(
+        noun="a count",
+        name=count.name,
+        headline=f"{build_count_headline(count, rows)}.",
+        verdict=verdict,
+        sides=count.candidates,
+        workloads=[count.workload],
+        rows=name_count_rows(count, rows),
+        values={(each.candidate, count.metric): each.repeats for each in count.counts},
+        causes=[
+            f"{_describe_changes(found, what)}{on}"
+            for row, on in zip(rows, whose, strict=True)
+            for found, what in ((row.changes, "function"), (row.layers, "layer"))
+        ],
+        basis=[
+            *filter(None, (*describe_spread(count.counts), describe_builds(count), BLIND)),
+            ("to repeat: ", doc.TextSpan(count.command, code=True)),
+        ],
+        document=build_count(count, rows),
+    )
 
 
 def render_count(count: Count, rows: Sequence[CountComparison]) -> str:

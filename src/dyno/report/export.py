@@ -15,10 +15,45 @@ from typing import Any
 
 from dyno.judge.analysis.effect_words import describe_verdict
 from dyno.numbers import keep_finite
-from dyno.record import Comparison, Trial, Verdict
+from dyno.record import Comparison, Metric, Trial, Verdict
 from dyno.record.decode import encode
 from dyno.report import Book
+from dyno.report.basis import summarize_restarts
+from dyno.report.document import TextSpan
+from dyno.report.headline import build_headline
 from dyno.report.html.page import replace_file
+from dyno.report.names import name_measurements
+from dyno.report.rehearsal import build_rehearsal
+from dyno.report.result import Cell, Result
+
+
+def build_result(book: Book) -> Result:
+    """Return a comparison, or a rehearsal, as formats tell it."""
+    run, verdict = book.run, book.verdict
+    rows = [it for it in verdict.comparisons if it.primary]
+    primary = {row.metric for row in rows}
+    values: dict[tuple[str, Metric], list[float]] = {}
+    for trial in (each for plan in run.workloads for each in book.view.list_counted(plan.name)):
+        for metric, value in book.view.compute_numbers(trial).items():
+            if metric in primary:
+                values.setdefault((trial.candidate, metric), []).append(value)
+    again = TextSpan(run.command, code=True)
+    repeat = [("to repeat: ", again, f" (seed {run.seed})")] if run.command else []
+    numbers = (list_columns(book), list(list_trial_rows(book)))
+    return Result(
+        noun="a rehearsal" if verdict.rehearsal else "a comparison",
+        name=run.name,
+        headline=verdict.sentence if verdict.rehearsal else f"{build_headline(run, verdict)}.",
+        verdict=verdict,
+        sides=run.candidates,
+        workloads=[plan.name for plan in run.workloads],
+        rows=name_measurements(run, rows),
+        values=values,
+        numbers=numbers,
+        causes=[it.sentence for it in verdict.causes],
+        basis=[summarize_restarts(book).counted, *repeat],
+        document=build_rehearsal(book) if verdict.rehearsal else (),
+    )
 
 
 def to_json_result(verdict: Verdict) -> dict[str, Any]:
@@ -184,7 +219,7 @@ def write_csv(book: Book) -> Path:
     return replace_file(book.folder / "trials.csv", out.getvalue())
 
 
-def _format_cell(cell: str | int | float | None) -> str | int:
+def _format_cell(cell: Cell) -> str | int:
     """A number with all its digits; what is not known as nothing."""
     return "" if cell is None else repr(cell) if isinstance(cell, float) else cell
 
@@ -197,7 +232,7 @@ def list_columns(book: Book) -> list[str]:
     return [*COLUMNS, *hosts, *(f"level_{factor.name}" for factor in book.run.factors)]
 
 
-def list_trial_rows(book: Book) -> Iterator[tuple[str | int | float | None, ...]]:
+def list_trial_rows(book: Book) -> Iterator[tuple[Cell, ...]]:
     """A row for each trial × metric, by `list_columns`; `value` is a float, None without one."""
     factors = [factor.name for factor in book.run.factors]
     levels = {side.name: side.levels for side in book.run.candidates}
@@ -217,7 +252,7 @@ def _escape_formula(cell: object) -> object:
     return f"'{text}" if begins and not _NUMBER.fullmatch(text) else cell
 
 
-def _build_trial_rows(book: Book, trial: Trial) -> Iterator[tuple[str | int | float | None, ...]]:
+def _build_trial_rows(book: Book, trial: Trial) -> Iterator[tuple[Cell, ...]]:
     block = trial.block + 1 if trial.block >= 0 else None  # as everywhere that a person reads
     who = (trial.workload, block, trial.attempt, trial.order, trial.number)
     what = (trial.candidate, trial.status, trial.started_utc)

@@ -27,6 +27,7 @@ from dyno.judge.analysis.server_profiles import (
 )
 from dyno.record.server_profile import ServerProfile, StatementTime
 from dyno.report import document as doc
+from dyno.report.result import Result
 
 #: Functions and events that a table names.
 FUNCTIONS_SHOWN, EVENTS_SHOWN = 40, 3
@@ -54,6 +55,12 @@ def build_profile_page(profile: ServerProfile, base: ServerProfile | None = None
         aside=f"{profile.began_utc} UTC, {profile.elapsed_s:.0f} s",
     )
     return build_page(front, build_profile(profile, base))
+
+
+def build_profile_result(profile: ServerProfile) -> Result:
+    """Return a profile as formats tell it: it has no verdict."""
+    title = f"{profile.name}: {describe_profile(profile)}"
+    return Result("a profile of a server", profile.name, title, document=build_profile(profile))
 
 
 def build_profile(profile: ServerProfile, base: ServerProfile | None = None) -> doc.Document:

@@ -207,6 +207,10 @@ class Instrument:
         """Its page, made of the records alone; `UsageError` where nothing can be told yet."""
         raise NotImplementedError
 
+    def read_result(self, path: Path) -> Any:
+        """What it came to (`dyno.report.result`), as formats tell it."""
+        raise NotImplementedError
+
     def read_progress(self, path: Path) -> RunProgress:
         """What is known of one that plays just now."""
         raise NotImplementedError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -11,6 +12,9 @@ from dyno.record import RunSummary
 from dyno.record.count import Count
 from dyno.runs.run_folder import COUNT_RECORD, Instrument, RunFolder, RunProgress, read_json
 from dyno.runs.run_summary import add_host
+
+if TYPE_CHECKING:
+    from dyno.report.result import Result
 
 #: What lies in its folder from the beginning on; the record is written at the end.
 COUNTED = "callgrind"
@@ -49,15 +53,25 @@ class Instructions(Instrument):
         from dyno.judge.analysis.counts import compare_counts
         from dyno.report.counts import render_count
 
-        if not (path / COUNT_RECORD).exists():
-            raise UsageError(f"{path.name} is still counted", hint="wait for its end")
-        count = read_json(Count, path / COUNT_RECORD)
+        count = _read_count(path)
         return render_count(count, compare_counts(count))
+
+    def read_result(self, path: Path) -> Result:
+        """The verdict, the count of each repetition, what changed."""
+        from dyno.report.counts import build_count_result
+
+        return build_count_result(_read_count(path))
 
     def read_progress(self, path: Path) -> RunProgress:
         """A count is written down at its end, so nothing is known of it before."""
         del path
         return RunProgress("instructions are counted; the record is written at the end")
+
+
+def _read_count(path: Path) -> Count:
+    if not (path / COUNT_RECORD).exists():
+        raise UsageError(f"{path.name} is still counted", hint="wait for its end")
+    return read_json(Count, path / COUNT_RECORD)
 
 
 INSTRUMENT = Instructions()

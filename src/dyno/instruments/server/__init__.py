@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from dyno.record import RunSummary
 from dyno.record.server_profile import ServerProfile
 from dyno.runs.run_folder import Instrument, read_json
+
+if TYPE_CHECKING:
+    from dyno.report.result import Result
 
 
 class ServerProfiles(Instrument):
@@ -35,6 +39,12 @@ class ServerProfiles(Instrument):
         from dyno.report.server_profile import build_profile_page
 
         return build_profile_page(read_json(ServerProfile, path), None)
+
+    def read_result(self, path: Path) -> Result:
+        """The profile in words; it has no verdict."""
+        from dyno.report.server_profile import build_profile_result
+
+        return build_profile_result(read_json(ServerProfile, path))
 
 
 INSTRUMENT = ServerProfiles()

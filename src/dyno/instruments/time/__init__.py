@@ -13,6 +13,7 @@ from dyno.runs.run_summary import NOT_JUDGED, is_judged, take_run
 
 if TYPE_CHECKING:
     from dyno.report import Book
+    from dyno.report.result import Result
 
 
 class Time(Instrument):
@@ -45,6 +46,12 @@ class Time(Instrument):
         from dyno.report.html.page import build_run_page
 
         return build_run_page(read_book(path))
+
+    def read_result(self, path: Path) -> Result:
+        """The verdict, its rows, every number."""
+        from dyno.report.export import build_result
+
+        return build_result(read_book(path))
 
     def read_progress(self, path: Path) -> RunProgress:
         """Its blocks, and the intervals so far without what the audits say, which need time."""

@@ -39,6 +39,14 @@ def format_metric_name(name: str) -> str:
     return words + ("/op" if cost else "")
 
 
+def name_metric(metric: Metric) -> str:
+    """`insert/l.i0/insert`, and `…/latency p99` for what is no rate: the same from run to run."""
+    parts = [metric.workload, metric.phase, metric.transaction]
+    if metric.name not in ("rate_per_s", "rate_per_min"):
+        parts.append(format_metric_name(metric.name))
+    return "/".join(part for part in parts if part)
+
+
 @dataclass(frozen=True)
 class _Kind:
     """How a kind of metric is said to be worse or better: `{}` is the percentage; a candidate `is`

@@ -11,8 +11,8 @@ import json
 import math
 
 from dyno.record import Comparison
-from dyno.report import Book
 from dyno.report.formats._rows import FormatSide, list_rows
+from dyno.report.result import Holding, Result
 
 VERDICTS = {"not slower": 0, "faster": 0, "slower": 1, "inconclusive": 2, "invalid": 3}
 #: Bencher's own measures by our units; others are named by their unit.
@@ -21,10 +21,11 @@ MEASURES = {"ns": "latency"}
 
 class _Bencher:
     summary = "Bencher's metric format (bencher run --adapter json)"
+    reads: tuple[Holding, ...] = ("comparisons",)
 
-    def render(self, book: Book, strict: bool) -> str:
+    def render(self, result: Result, strict: bool) -> str:
         found: dict[str, dict[str, dict[str, float]]] = {}
-        for row in list_rows(book):
+        for row in list_rows(result):
             found.setdefault(f"{row.name} ({row.base.candidate})", _make_measures(row.base))
             name = f"{row.name} ({row.candidate.candidate})"
             found[name] = _make_measures(row.candidate) | _judge(row.comparison)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dyno.printable import escape_line
 from dyno.record import ClassVerdict, Comparison
-from dyno.report import Book, words
-from dyno.report.formats._rows import list_primaries
+from dyno.report import words
 from dyno.report.rehearsal import describe_proof
+from dyno.report.result import Holding, Result
 
 #: How loud a verdict is; what passes is a notice.
 LEVELS = {"slower": "error", "invalid": "error", "inconclusive": "warning"}
@@ -17,16 +17,17 @@ LEVELS = {"slower": "error", "invalid": "error", "inconclusive": "warning"}
 
 class _GitHub:
     summary = "annotations of a GitHub Action, on stdout"
+    reads: tuple[Holding, ...] = ("a verdict",)
 
-    def render(self, book: Book, strict: bool) -> str:
-        if found := book.verdict.rehearsal:
+    def render(self, result: Result, strict: bool) -> str:
+        if found := result.verdict.rehearsal:
             lines = [
                 _write_class(it) for it in found.classes if it.is_grave or it.word == "plan changed"
             ]
         else:
-            lines = [_write_line(row, strict) for row in list_primaries(book)]
-        overall = LEVELS.get(book.verdict.overall, "notice")
-        lines.append(_write_annotation(overall, book.run.name, book.verdict.sentence))
+            lines = [_write_line(row, strict) for row in result.primaries]
+        overall = LEVELS.get(result.verdict.overall, "notice")
+        lines.append(_write_annotation(overall, result.name, result.verdict.sentence))
         return "".join(f"{line}\n" for line in lines)
 
 

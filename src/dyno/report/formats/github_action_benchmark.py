@@ -9,16 +9,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dyno.report import Book, words
+from dyno.report import words
 from dyno.report.formats._rows import FormatRow, FormatSide, list_rows
+from dyno.report.result import Holding, Result
 
 
 class _ActionBenchmark:
     summary = "benchmark-action/github-action-benchmark, tool customSmallerIsBetter"
+    reads: tuple[Holding, ...] = ("comparisons",)
 
-    def render(self, book: Book, strict: bool) -> str:
+    def render(self, result: Result, strict: bool) -> str:
         points: dict[tuple[str, str], dict[str, Any]] = {}
-        for row in list_rows(book):
+        for row in list_rows(result):
             note = "the base, to which the others are compared"
             points.setdefault((row.name, row.base.candidate), _make_point(row, row.base, note))
             note = words.format_outcome(row.comparison)

@@ -10,21 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dyno.printable import escape_line
-from dyno.report import Book
 from dyno.report.formats._rows import FormatRow, FormatSide, list_rows
+from dyno.report.result import Holding, Result
 
 
 class _GoBenchmark:
     summary = "Go's benchmark text, for benchstat -col /candidate"
+    reads: tuple[Holding, ...] = ("comparisons",)
 
-    def render(self, book: Book, strict: bool) -> str:
+    def render(self, result: Result, strict: bool) -> str:
         lines = [
-            f"run: {_join(book.run.name)}",
-            f"verdict: {escape_line(book.verdict.sentence)}",
+            f"run: {_join(result.name)}",
+            f"verdict: {escape_line(result.verdict.sentence)}",
             "",
         ]
         sides: dict[tuple[str, str], list[str]] = {}
-        for row in list_rows(book):
+        for row in list_rows(result):
             for side in (row.base, row.candidate):
                 sides.setdefault((row.name, side.candidate), list(_write_lines(row, side)))
         return "\n".join(lines + [line for own in sides.values() for line in own]) + "\n"

@@ -10,22 +10,24 @@ import json
 import statistics
 from typing import Any
 
-from dyno.report import Book, words
-from dyno.report.formats._rows import SECONDS, FormatRow, FormatSide, list_rows
+from dyno.report import words
+from dyno.report.formats._rows import FormatRow, FormatSide, list_rows
+from dyno.report.result import SECONDS, Holding, Result
 
 
 class _Hyperfine:
     summary = "hyperfine's JSON, for scripts that plot it"
+    reads: tuple[Holding, ...] = ("comparisons of times",)
 
-    def render(self, book: Book, strict: bool) -> str:
+    def render(self, result: Result, strict: bool) -> str:
         results: dict[tuple[str, str], dict[str, Any]] = {}
-        for row in list_rows(book):
+        for row in list_rows(result):
             if row.base.unit in SECONDS:
                 base = _make_result(row, row.base, "the base")
                 results.setdefault((row.name, row.base.candidate), base)
                 told = words.format_verdict(row.comparison)
-                result = _make_result(row, row.candidate, told)
-                results[row.name, row.candidate.candidate] = result
+                own = _make_result(row, row.candidate, told)
+                results[row.name, row.candidate.candidate] = own
         return json.dumps({"results": list(results.values())}, indent=1) + "\n"
 
 

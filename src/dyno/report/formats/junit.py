@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+from dyno.judge.analysis.effect_words import name_metric
 from dyno.printable import escape_line, escape_text
 from dyno.record import ClassVerdict, Comparison, OptionVerdict
-from dyno.report import Book, words
-from dyno.report.formats._rows import list_primaries, name_metric
+from dyno.report import words
 from dyno.report.rehearsal import describe_proof
+from dyno.report.result import Holding, Result
 
 #: The element that a verdict is in a test case.
 ELEMENTS = {"slower": "failure", "invalid": "error", "inconclusive": "skipped"}
@@ -21,13 +22,14 @@ ELEMENTS = {"slower": "failure", "invalid": "error", "inconclusive": "skipped"}
 
 class _JUnit:
     summary = "JUnit's XML: a test case for each primary"
+    reads: tuple[Holding, ...] = ("comparisons", "statement classes")
 
-    def render(self, book: Book, strict: bool) -> str:
-        if found := book.verdict.rehearsal:
-            cases = [_make_class_case(book, it) for it in (*found.classes, *found.tables)]
-            cases += [_make_option_case(book, it) for it in found.options]
+    def render(self, result: Result, strict: bool) -> str:
+        if found := result.verdict.rehearsal:
+            cases = [_make_class_case(result, it) for it in (*found.classes, *found.tables)]
+            cases += [_make_option_case(result, it) for it in found.options]
         else:
-            cases = [_make_case(book, row, strict) for row in list_primaries(book)]
+            cases = [_make_case(result, row, strict) for row in result.primaries]
         counts = {
             plural: str(sum(case.find(name) is not None for case in cases))
             for name, plural in (
@@ -36,19 +38,19 @@ class _JUnit:
                 ("skipped", "skipped"),
             )
         }
-        named = {"name": book.run.name, "tests": str(len(cases)), **counts}
+        named = {"name": result.name, "tests": str(len(cases)), **counts}
         suites = ElementTree.Element("testsuites", named)
         suite = ElementTree.SubElement(suites, "testsuite", named)
         suite.extend(cases)
-        ElementTree.SubElement(suite, "system-out").text = escape_line(book.verdict.sentence)
+        ElementTree.SubElement(suite, "system-out").text = escape_line(result.verdict.sentence)
         ElementTree.indent(suites)
         return ElementTree.tostring(suites, "unicode", xml_declaration=True) + "\n"
 
 
-def _make_case(book: Book, row: Comparison, strict: bool) -> ElementTree.Element:
+def _make_case(result: Result, row: Comparison, strict: bool) -> ElementTree.Element:
     case = ElementTree.Element(
         "testcase",
-        {"classname": f"{book.run.name}.{row.candidate}", "name": name_metric(row.metric)},
+        {"classname": f"{result.name}.{row.candidate}", "name": name_metric(row.metric)},
     )
     outcome = words.format_outcome(row)
     doubts = "\n".join(f"{doubt.audit}: {doubt.sentence}" for doubt in row.doubts)
@@ -62,9 +64,9 @@ def _make_case(book: Book, row: Comparison, strict: bool) -> ElementTree.Element
     return case
 
 
-def _make_class_case(book: Book, it: ClassVerdict) -> ElementTree.Element:
+def _make_class_case(result: Result, it: ClassVerdict) -> ElementTree.Element:
     kind, name = it.answers.kind, escape_line(it.answers.text)
-    named = {"classname": f"{book.run.name}.{kind}", "name": name}
+    named = {"classname": f"{result.name}.{kind}", "name": name}
     case = ElementTree.Element("testcase", named)
     proof = escape_line(describe_proof(it))
     if it.is_grave:
@@ -77,8 +79,8 @@ def _make_class_case(book: Book, it: ClassVerdict) -> ElementTree.Element:
     return case
 
 
-def _make_option_case(book: Book, it: OptionVerdict) -> ElementTree.Element:
-    named = {"classname": f"{book.run.name}.option", "name": escape_line(it.name)}
+def _make_option_case(result: Result, it: OptionVerdict) -> ElementTree.Element:
+    named = {"classname": f"{result.name}.option", "name": escape_line(it.name)}
     case = ElementTree.Element("testcase", named)
     said = escape_line(f"{it.word}: {it.new}".rstrip(": "))
     if it.word == "fails":

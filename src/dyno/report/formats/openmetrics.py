@@ -12,16 +12,17 @@ from typing import get_args
 
 from dyno.record import Comparison
 from dyno.record.verdict import VerdictName
-from dyno.report import Book
 from dyno.report.formats._rows import FormatRow, FormatSide, list_rows
+from dyno.report.result import Holding, Result
 
 
 class _OpenMetrics:
     summary = "OpenMetrics' text, for Prometheus"
+    reads: tuple[Holding, ...] = ("comparisons",)
 
-    def render(self, book: Book, strict: bool) -> str:
-        rows = list(list_rows(book))
-        run = {"run": book.run.name}
+    def render(self, result: Result, strict: bool) -> str:
+        rows = list(list_rows(result))
+        run = {"run": result.name}
         lines = [
             "# TYPE dyno_value gauge",
             "# HELP dyno_value A candidate's number, smaller is better; a rate is ns an operation.",

@@ -1,0 +1,80 @@
+"""A run of any kind as formats tell it: who was compared, the one verdict, what each restart gave.
+
+Each instrument makes one of its records (`Instrument.read_result`); a format knows no kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from dyno.record import Candidate, Comparison, Metric, Verdict
+from dyno.report.document import Document, Words
+from dyno.report.names import NamedRow
+
+#: What a result may hold, and a format tell: `times` are comparisons of times and rates, `classes`
+#: those of a rehearsal's statements.
+Holding = Literal[
+    "a verdict", "comparisons", "comparisons of times", "statement classes", "numbers"
+]
+#: Units of durations, in s.
+SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
+NO_VERDICT = Verdict("inconclusive", "", True, (), (), ())
+#: What a number of a table may be.
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What any kind of run came to. `noun` is its kind in a sentence; `verdict` is
+    `NO_VERDICT` of what has none (a server's profile).
+
+    `rows` are the comparisons that decide, with their titles, `headline` says them. `values` has
+    each restart's number of a candidate in a metric, `numbers` is a table of columns and rows where
+    there is more than those. `causes` say what changed, `basis` what it rests on; `document` is all
+    that its report has in words.
+    """
+
+    noun: str
+    name: str
+    headline: str
+    verdict: Verdict = NO_VERDICT
+    sides: Sequence[Candidate] = ()
+    workloads: Sequence[str] = ()
+    rows: Sequence[NamedRow] = ()
+    values: Mapping[tuple[str, Metric], Sequence[float]] = field(default_factory=dict)
+    numbers: tuple[Sequence[str], Sequence[Sequence[Cell]]] | None = None
+    causes: Sequence[str] = ()
+    basis: Sequence[Words] = ()
+    document: Document = ()
+
+    @property
+    def primaries(self) -> list[Comparison]:
+        """The comparisons that a format has an entry for."""
+        return [it for it in self.verdict.comparisons if it.primary]
+
+    @property
+    def holdings(self) -> set[Holding]:
+        """What there is to be told."""
+        found: set[Holding] = {"numbers"} if self.numbers or self.values else set()
+        if self.verdict is NO_VERDICT:
+            return found
+        if self.verdict.rehearsal:
+            return found | {"a verdict", "statement classes"}
+        if len(self.sides) > 1:
+            timed = [is_timed(it.metric) for it in self.primaries]
+            found |= {"comparisons", "comparisons of times"} if all(timed) else {"comparisons"}
+        return found | {"a verdict"}
+
+
+def find_period_s(metric: Metric) -> float | None:
+    """Return the unit of time of a rate in seconds; None if smaller is better, as of no rate."""
+    if metric.better != "higher":
+        return None
+    return 60.0 if metric.name.endswith("_per_min") else 1.0
+
+
+def is_timed(metric: Metric) -> bool:
+    """Return whether it is a time, or a rate, which formats tell as the time of an operation."""
+    return metric.unit in SECONDS or metric.better == "higher"
