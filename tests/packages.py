@@ -153,10 +153,9 @@ PACKAGES = {
         " runs/forecast instruments/time",
     ),
     "compare/bisect": _package(
-        "versions or commits, and which of them brought a change: the search, by comparisons or"
-        " counts",
-        "record builds driver engines judge/stats judge/analysis runs/experiment runs/resolve"
-        " instruments/instructions",
+        "versions or commits, and which of them brought a change: the search, by any instrument's"
+        " verdicts",
+        "record builds driver engines judge/stats judge/analysis runs/experiment",
     ),
     "compare/calibration": _package(
         "comparisons of known truth, played like any other; what they found of the method's errors",

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from dyno.cli import capacity, run_words
+from dyno.instruments.capacity.run import plan_search
 
 POINTS = ("-w", "oltp_point_select", "--set", "table_size=100")
 FAST = ("--blocks", "3", "--step", "100ms", "--seed", "1")
@@ -60,7 +61,7 @@ def test_a_server_that_cannot_be_reached_is_told_without_its_password(
 def test_limits_that_are_given_one_by_one_hold_together(runs: Path) -> None:
     words = ["null@1ms", *POINTS, "--slo", "p99<10ms", "--slo", "p50<2ms, errors<1%"]
     given = capacity.command.make_context("capacity", words).params
-    asked = capacity.read_asked(given)
+    _, asked, _ = plan_search(capacity.make_experiment(given))
     assert [term.words for term in asked.terms] == ["p99<10ms", "p50<2ms", "errors<1%"]
 
 
@@ -71,7 +72,7 @@ def test_the_commands_of_the_guide_are_understood(runs: Path) -> None:
     assert len(lines) > 3
     for line in lines:
         words = capacity.command.make_context("capacity", shlex.split(line)[2:]).params
-        experiment, phase = capacity.choose_experiment(words, capacity.read_asked(words))
+        experiment, _, phase = plan_search(capacity.make_experiment(words))
         assert len(experiment.candidates) == len(words["candidates"])
         assert phase.connections == (1 if "sqlite" in line else 16)
 

@@ -13,13 +13,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from counts import make_count
 from fakes import make_load, make_run, make_trials
 from judging import judge_unaudited
 from msgspec import structs
 from source_trees import amalgamation, commit_all, git
 
-from dyno.cli import bisect, judged_run, run_words
-from dyno.compare.bisect.oracles import TimeOracle
+from dyno.cli import bisect, compare, judged_run, run_words
+from dyno.cli.judged_run import RunOptions
+from dyno.compare.bisect.oracles import VerdictOracle
 from dyno.compare.bisect.points import BisectPoint, list_points
 from dyno.compare.bisect.search import (
     CONFIDENCE,
@@ -29,6 +31,7 @@ from dyno.compare.bisect.search import (
     Found,
 )
 from dyno.errors import HostError, TrialFailed, UsageError
+from dyno.judge.analysis.counts import judge_counts
 from dyno.judge.stats.change_point import Measurement, choose_next, compute_step_posterior
 from dyno.judge.stats.interval import compute_t_interval, extract_independent_data
 from dyno.judge.stats.scenarios import make_loaded
@@ -140,7 +143,7 @@ def test_an_answer_has_the_error_and_the_freedom_of_the_comparison_s_interval() 
     verdict = judge_unaudited(make_run(analyses=(9,)), trials)
     made = Experiment("b", (), (Workload("w"),), Measuring())
     points = make_points(2)[0], make_points(2)[1]
-    answer = TimeOracle(made, lambda _: ("run", verdict)).measure(*points, None)
+    answer = VerdictOracle(made, lambda _: (Path("run"), verdict)).measure(*points, None)
     assert answer.error == pytest.approx(0.01 / 3**0.5, rel=1e-3)
     assert answer.freedom == 2
 
@@ -253,15 +256,54 @@ def test_commits_are_listed_from_the_good_one_to_the_bad_one(repository: Path) -
 def test_a_comparison_without_the_asked_phase_is_refused_with_the_phases() -> None:
     verdict = Verdict("not slower", "so it is", True, (), (), ())
     made = Experiment("b", (), (Workload("insert", {}),), Measuring())
-    oracle = TimeOracle(made, lambda _: ("run", verdict), "l.i9")
+    oracle = VerdictOracle(made, lambda _: (Path("run"), verdict), "l.i9")
     with pytest.raises(UsageError, match=r"l\.i9"):
         oracle.measure(make_points(2)[0], make_points(2)[1], None)
+
+
+def test_a_point_is_measured_with_its_instrument_and_told_with_the_command_that_repeats_it() -> (
+    None
+):
+    verdict = judge_counts(make_count({"v0": (1000.0, 1000.0), "v1": (1100.0, 1100.0)}))
+    own = {"events": 200, "phase": "l.i1"}
+    made = Experiment("b", (), (Workload("insert"),), Measuring(), instrument="count", own=own)
+    played: list[Experiment] = []
+
+    def play(experiment: Experiment) -> tuple[Path, Verdict]:
+        played.append(experiment)
+        return Path("run"), verdict
+
+    one, other = make_points(2)
+    answer = VerdictOracle(made, play, command="count").measure(one, other, 60.0)
+    assert answer.word == "heavier" and answer.differs
+    assert answer.log_ratio == pytest.approx(math.log(1.1)) and 0 < answer.error < 1e-4
+    (asked,) = played
+    assert asked.instrument == "count" and asked.measuring.margin_percent == 25.0
+    told = "dyno count v0=null@0ms v1=null@1ms -w insert --events 200 --phase l.i1"
+    assert asked.command == told
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--quick",), "a count takes no quick"),
+        (("--blocks", "5"), "a count takes no blocks"),
+        (("--limit", "foreign_percent=50"), "a count takes no limits"),
+        (("--budget", "10m"), "a count takes no budget"),
+    ],
+)
+def test_what_an_instrument_does_not_take_is_refused_by_name(
+    words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    span = ("sqlite@3.24..3.26", "-w", "oltp_point_select", "--count")
+    assert run_words(["bisect", *span, *words]) == 64
+    assert told in capsys.readouterr().err
 
 
 def test_a_host_that_lets_no_block_count_is_said_and_is_no_mistake_in_a_word() -> None:
     noisy = Verdict("inconclusive", "this host is too noisy", True, (), (), ())
     made = Experiment("b", (), (Workload("w"),), Measuring())
-    oracle = TimeOracle(made, lambda _: ("run", noisy))
+    oracle = VerdictOracle(made, lambda _: (Path("run"), noisy))
     with pytest.raises(TrialFailed, match="too noisy"):
         oracle.measure(make_points(2)[0], make_points(2)[1], None)
 
@@ -277,7 +319,7 @@ def test_comparisons_find_the_step_among_made_up_builds(
     limits = {"foreign_percent": 100.0, "steal_percent": 100.0}
     workload = Workload("oltp_point_select", options)
     experiment = Experiment("b", (), (workload,), Measuring(quick=True, limits=limits))
-    oracle = TimeOracle(experiment, lambda made: bisect.play_quietly(made, None))
+    oracle = VerdictOracle(experiment, lambda made: compare.play_quietly(made, RunOptions()))
     found = bisect.find_change(points, oracle)
     assert bisect.choose_exit_code(found) == 0 and (found.first, found.last) == (3, 3)
     said = capsys.readouterr().out

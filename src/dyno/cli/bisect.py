@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,21 +13,38 @@ import click
 from dyno.cli import judged_run, options
 from dyno.cli.judged_run import RunOptions
 from dyno.cli.options import PERCENT, add_option
-from dyno.cli.runs import find_runs_home
+from dyno.cli.runs import open_command
 from dyno.cli.terminal import screen
 from dyno.cli.workload_words import SQL, choose_workload, prepare_workloads
 from dyno.errors import UsageError, build_unknown_error
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from dyno.compare.bisect.oracles import VerdictOracle
     from dyno.compare.bisect.points import BisectPoint
     from dyno.compare.bisect.search import BisectStep, Found, Oracle
-    from dyno.record import Verdict
     from dyno.runs.experiment import Experiment
+    from dyno.runs.run_folder import Instrument
 
 #: Found, nothing to find, and not sure.
 FOUND_EXIT, NOTHING_EXIT, UNSURE_EXIT = 0, 1, 2
+
+
+def list_followed() -> list[tuple[Instrument, Any]]:
+    """The instruments that are asked for by options of their own, each with its file of `cli`."""
+    from dyno.runs.run_folder import load_instruments
+
+    found = [(each, open_command(each.name)) for each in load_instruments().values()]
+    return [(each, file) for each, file in found if hasattr(file, "read_followed")]
+
+
+def add_followed(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add these options."""
+    for _, file in reversed(list_followed()):
+        for option in reversed(file.FOLLOWED):
+            command = option(command)
+    return command
 
 
 @click.command("bisect")
@@ -39,8 +58,7 @@ FOUND_EXIT, NOTHING_EXIT, UNSURE_EXIT = 0, 1, 2
     name="tree",
 )
 @add_option("--phase NAME", "The phase whose metric is followed.", default="")
-@add_option("--count", "Follow instructions instead of time.", name="is_counted")
-@options.EVENTS
+@add_followed
 @add_option("--margin PERCENT", "The change from GOOD to BAD that matters.", PERCENT)
 @options.SET
 @options.CONTROL
@@ -67,6 +85,7 @@ def command(span: str, **words: Any) -> int:
     dyno bisect postgres@REL_17_0..REL_18_0 --git ~/postgres -w oltp_point_select --count
     """
     from dyno.compare.bisect.points import list_points
+    from dyno.runs.run_folder import load_instruments
 
     points = list_points(span, words["tree"])
     check_phase(words, points)
@@ -74,7 +93,7 @@ def command(span: str, **words: Any) -> int:
     screen.print_line(
         f"{len(points)} points, {points[0].name} to {points[-1].name}: about "
         f"{math.ceil(math.log2(len(points)))} to {2 * math.ceil(math.log2(len(points)))} "
-        f"{'counts' if words['is_counted'] else 'comparisons'}"
+        f"{load_instruments()[oracle.experiment.instrument].noun.partition(' ')[2]}s"
     )
     found = find_change(points, oracle)
     if found.first and found.first == found.last and len(points) > 2:
@@ -99,19 +118,15 @@ def choose_exit_code(found: Found) -> int:
     return FOUND_EXIT if is_sure else UNSURE_EXIT
 
 
-def make_oracle(words: dict[str, Any], points: Sequence[BisectPoint]) -> Oracle:
-    from dyno.compare.bisect.oracles import CountOracle, TimeOracle
-    from dyno.instruments.instructions.candidate import CountPlan
+def make_oracle(words: dict[str, Any], points: Sequence[BisectPoint]) -> VerdictOracle:
+    from dyno.compare.bisect.oracles import VerdictOracle
+    from dyno.runs.run_folder import load_instruments
 
     experiment = make_experiment(words, points)
-    if not words["is_counted"]:
-        return TimeOracle(
-            experiment, lambda made: play_quietly(made, words["budget"]), words["phase"]
-        )
-    margin = {} if words["margin"] is None else {"margin_percent": words["margin"]}
-    before = max(1, words["events"] // 10)
-    plan = CountPlan(words["events"], before, phase=words["phase"], **margin)
-    return CountOracle(experiment, plan, find_runs_home(), judged_run.print_progress)
+    file, asked = open_command(experiment.instrument), RunOptions(budget_s=words["budget"])
+    command = load_instruments()[experiment.instrument].command
+    play = partial(file.play_quietly, asked=asked)
+    return VerdictOracle(experiment, play, words["phase"], command)
 
 
 def check_phase(words: dict[str, Any], points: Sequence[BisectPoint]) -> None:
@@ -129,10 +144,10 @@ def make_experiment(words: dict[str, Any], points: Sequence[BisectPoint]) -> Exp
     from dyno.runs.experiment.candidates import parse_candidate
     from dyno.runs.experiment.comparison import format_options
 
-    if words["is_counted"] and (words["budget"] or words["blocks"] or words["quick"]):
-        raise UsageError("--count has no blocks", hint="--events says how much is counted")
-    if words["is_counted"] and words["accepted"]:
-        raise UsageError("--accept does not apply to --count", cause="it compares no answers")
+    asked = {it.name: own for it, file in list_followed() if (own := file.read_followed(words))}
+    if len(asked) > 1:
+        raise UsageError(f"a bisection follows one of {', '.join(asked)}", hint="leave others out")
+    instrument, own = next(iter(asked.items()), ("comparison", {}))
     measuring = experiments.Measuring(
         margin_percent=words["margin"],
         blocks=words["blocks"],
@@ -142,31 +157,13 @@ def make_experiment(words: dict[str, Any], points: Sequence[BisectPoint]) -> Exp
         accepted=words["accepted"] or {},
     )
     name, marked = choose_workload(words)
-    chosen = dict(words["settings"]) | marked
-    if words["is_counted"]:
-        chosen = {"threads": "1"} | chosen
-    workload = experiments.Workload(name, format_options(chosen))
+    workload = experiments.Workload(name, format_options(dict(words["settings"]) | marked))
     # all points are of one engine, which loads the same dumps in each version
     workloads = prepare_workloads([workload], [parse_candidate(points[0].candidate)])
-    return experiments.Experiment(
-        "bisect", (), workloads, measuring, command=judged_run.quote_command()
+    made = experiments.Experiment(
+        "bisect", (), workloads, measuring, instrument=instrument, own=own
     )
-
-
-def play_quietly(experiment: Experiment, budget_s: float | None) -> tuple[str, Verdict]:
-    """A comparison without announcement and table; its folder stays."""
-    from dyno.compare.pilot.prepare import prepare
-    from dyno.instruments.time.run import play_run
-    from dyno.runs.forecast.estimate import forecast_run
-    from dyno.runs.resolve.experiment import draft_run
-    from dyno.runs.run_folder import create_run
-
-    judged_run.sweep()
-    prepared = prepare(draft_run(experiment, lambda _: None), lambda _: None, budget_s)
-    folder = create_run(prepared.run, find_runs_home())
-    with judged_run.show_progress(folder, forecast_run(prepared)) as watch:
-        play_run(prepared, folder, watch)
-    return folder.path.name, judged_run.derive_files(folder).verdict
+    return replace(made, command=judged_run.quote_command())
 
 
 class StepPrinter:
@@ -218,18 +215,10 @@ def print_found(points: Sequence[BisectPoint], found: Found) -> None:
     screen.print_line(screen.style_bold(told + titles))
 
 
-def compare_neighbours(oracle: Oracle, pair: Sequence[BisectPoint], budget_s: float | None) -> None:
+def compare_neighbours(
+    oracle: VerdictOracle, pair: Sequence[BisectPoint], budget_s: float | None
+) -> None:
     """The found point against the one before it, told whole: size, interval, layers, functions."""
-    from dyno.compare.bisect.oracles import CountOracle, TimeOracle, make_experiment
-    from dyno.record.count import Count
-    from dyno.runs.run_folder import COUNT_RECORD, read_json
-
     screen.print_gap()
-    if isinstance(oracle, CountOracle):
-        from dyno.cli.count import tell_count
-
-        folder = find_runs_home() / oracle.measure(pair[0], pair[1], None).record
-        tell_count(folder, read_json(Count, folder / COUNT_RECORD), RunOptions())
-    elif isinstance(oracle, TimeOracle):
-        made = make_experiment(oracle.experiment, pair, None)
-        judged_run.play_and_judge(made, RunOptions(budget_s=budget_s))
+    made = oracle.make_experiment(pair, None)
+    open_command(made.instrument).play_experiment(made, RunOptions(budget_s=budget_s))

@@ -21,9 +21,9 @@ from dyno.errors import UsageError
 from dyno.numbers import keep_finite
 
 if TYPE_CHECKING:
+    from dyno.cli.judged_run import RunOptions
     from dyno.instruments.capacity.folder import CapacityFolder
     from dyno.instruments.capacity.player import StepTold, Told
-    from dyno.instruments.capacity.run import CapacityAsked
     from dyno.record.capacity import CapacityBlock, CapacityPlan, CapacityResult
     from dyno.runs.experiment import Experiment
     from dyno.runs.resolve.draft import Prepared
@@ -41,7 +41,7 @@ NOTHING_EXIT, CLIENT_EXIT = 2, 3
     "--slo LIMIT ...",
     'The limit: p50 to p99.99, mean or max of latencies, or errors: "p99<10ms, errors<0.1%". '
     "Of several all must hold.",
-    name="limits",
+    name="slo",
     required=True,
 )
 @options.SET
@@ -80,12 +80,27 @@ def command(**words: Any) -> int:
     dyno capacity postgres@13 postgres@18 -w oltp_read_write --slo "p99<10ms"
     dyno capacity sqlite@3.54 -w oltp_point_select --slo "p99.9<1ms, errors<0.1%" --step 10s
     """
+    return choose_exit_code(play_experiment(make_experiment(words), judged_run.read_asked(words)))
+
+
+def play_experiment(experiment: Experiment, asked: RunOptions) -> CapacityResult:
+    """Search the capacities of an experiment, and tell them."""
+    from dyno.instruments.capacity.folder import CapacityFolder
+
+    path, verdict = play_quietly(experiment, asked)
+    _tell_answer(CapacityFolder(path), verdict, asked.json_file)
+    return verdict
+
+
+def play_quietly(experiment: Experiment, asked: RunOptions) -> tuple[Path, CapacityResult]:
+    """Search the capacities of an experiment, and judge them; return its folder, too."""
     from dyno.instruments.capacity.folder import create_folder
-    from dyno.instruments.capacity.run import make_plan, prepare_capacity
+    from dyno.instruments.capacity.run import make_plan, plan_search, prepare_capacity
     from dyno.runs.resolve.experiment import draft_run
 
-    asked = read_asked(words)
-    experiment, phase = choose_experiment(words, asked)
+    if asked.budget_s:
+        raise UsageError("a capacity takes no budget", hint="fewer blocks take less time")
+    experiment, search, phase = plan_search(experiment)
     judged_run.sweep()
     draft = draft_run(experiment, judged_run.print_progress)
     with draft.clients or nullcontext():
@@ -96,53 +111,36 @@ def command(**words: Any) -> int:
                 "who use it will wait, too",
                 err=True,
             )
-        folder = create_folder(make_plan(prepared, asked), find_runs_home())
-        return play_and_tell(prepared, folder, words["json_file"])
+        folder = create_folder(make_plan(prepared, search), find_runs_home())
+        return folder.path, _play_blocks(prepared, folder)
 
 
-def read_asked(words: dict[str, Any]) -> CapacityAsked:
-    from dyno.instruments.capacity.limits import parse_limits
-    from dyno.instruments.capacity.run import CapacityAsked, check_words
-
-    asked = CapacityAsked(
-        parse_limits(", ".join(words["limits"])),
-        words["blocks"],
-        words["step_s"],
-        words["margin"],
-        words["sequential"],
-    )
-    check_words(asked, dict(words["settings"]))
-    return asked
-
-
-def choose_experiment(words: dict[str, Any], asked: CapacityAsked) -> tuple[Experiment, Any]:
-    from dyno.instruments.capacity.run import choose_options, find_open_phase
+def make_experiment(words: dict[str, Any]) -> Experiment:
     from dyno.runs.experiment import Measuring, check_unlike, compare_candidates
 
     measuring = Measuring(
+        margin_percent=words["margin"],
+        blocks=words["blocks"],
         seed=words["seed"],
         controls=dict(words["controls"]),
         sequential=words["sequential"] or None,
-        margin_percent=asked.margin_percent,
-        cpu_profile=False,
     )
     workload, marked = choose_workload(words)
-    chosen = choose_options(words["candidates"], dict(words["settings"]) | marked)
+    chosen = dict(words["settings"]) | marked
     command = judged_run.quote_command()
     made = compare_candidates(words["candidates"], workload, chosen, measuring, command)
     check_unlike(made.candidates)
-    experiment = prepare_experiment(replace(made, client_hosts=words["client_hosts"]))
-    return experiment, find_open_phase(experiment, asked.longest_s, asked.warmup_s)
+    own = {"slo": ", ".join(words["slo"]), "step": words["step_s"]}
+    hosts = words["client_hosts"]
+    return prepare_experiment(replace(made, client_hosts=hosts, instrument="capacity", own=own))
 
 
-def play_and_tell(prepared: Prepared, folder: CapacityFolder, json_file: Path | None) -> int:
+def _play_blocks(prepared: Prepared, folder: CapacityFolder) -> CapacityResult:
     from dyno.cli.terminal.live import tell_what_stays
     from dyno.instruments.capacity.run import play_capacity
 
     with tell_what_stays(folder.path), watch_search(folder.read_plan()) as tell:
-        result = play_capacity(prepared, folder, tell)
-    _tell_answer(folder, result, json_file)
-    return choose_exit_code(result)
+        return play_capacity(prepared, folder, tell)
 
 
 def _tell_answer(folder: CapacityFolder, result: CapacityResult, json_file: Path | None) -> None:
@@ -205,7 +203,9 @@ def resume_run(folder: Path, words: Mapping[str, Any]) -> int:
     judged_run.sweep()
     prepared = reopen_capacity(made, judged_run.print_progress)
     with prepared.clients or nullcontext():
-        return play_and_tell(prepared, made, words["json_file"])
+        result = _play_blocks(prepared, made)
+    _tell_answer(made, result, words["json_file"])
+    return choose_exit_code(result)
 
 
 def choose_exit_code(result: CapacityResult) -> int:

@@ -10,7 +10,7 @@ import click
 from dyno.cli import judged_run, options
 from dyno.cli.exits import print_error
 from dyno.cli.options import ENGINE, PERCENT, WORKLOAD, HeadedCommand, add_option
-from dyno.cli.runs import refuse_device
+from dyno.cli.runs import find_runs_home, refuse_device
 from dyno.cli.terminal import screen
 from dyno.cli.workload_words import SQL, add_replay_options, choose_scripts, rewrite_candidates
 from dyno.errors import HostError, TrialFailed, UsageError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from dyno.cli.judged_run import RunOptions
     from dyno.record import Verdict
     from dyno.runs.experiment import Experiment
     from dyno.runs.run_folder import RunFolder
@@ -160,6 +161,27 @@ def read_experiment(**words: Any) -> Experiment:
         like=words["like"] or "",
         client_hosts=words["client_hosts"],
     )
+
+
+def play_experiment(experiment: Experiment, asked: RunOptions) -> Verdict:
+    """Announce, play, judge and tell an experiment."""
+    return judged_run.play_and_judge(experiment, asked)
+
+
+def play_quietly(experiment: Experiment, asked: RunOptions) -> tuple[Path, Verdict]:
+    """Play and judge an experiment without announcement and table; return its folder, too."""
+    from dyno.compare.pilot.prepare import prepare
+    from dyno.instruments.time.run import play_run
+    from dyno.runs.forecast.estimate import forecast_run
+    from dyno.runs.resolve.experiment import draft_run
+    from dyno.runs.run_folder import create_run
+
+    judged_run.sweep()
+    prepared = prepare(draft_run(experiment, lambda _: None), lambda _: None, asked.budget_s)
+    folder = create_run(prepared.run, find_runs_home())
+    with judged_run.show_progress(folder, forecast_run(prepared)) as watch:
+        play_run(prepared, folder, watch)
+    return folder.path, judged_run.derive_files(folder).verdict
 
 
 def show_run(folder: Path) -> None:

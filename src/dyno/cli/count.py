@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dyno.cli.judged_run import RunOptions
-    from dyno.instruments.instructions.candidate import CountPlan
     from dyno.record import Verdict
     from dyno.record.count import Count, CountComparison
     from dyno.runs.experiment import Experiment
@@ -76,15 +76,59 @@ def command(**words: Any) -> int:
     dyno count sqlite@3.46.0 sqlite@3.54.1 -w oltp_point_select
     dyno count mysql@5.6.14 mysql@8.0.33 -w insert --phase l.i1 --events 2000
     """
+    experiment, asked = _make_experiment(words), judged_run.read_asked(words)
+    return asked.choose_exit_code(play_experiment(experiment, asked))
+
+
+#: The options of `dyno bisect` that ask for counts.
+FOLLOWED = (
+    add_option("--count", "Follow instructions instead of time.", name="is_counted"),
+    options.EVENTS,
+)
+
+
+def read_followed(words: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a count's own words among those of `dyno bisect`; None if none is asked for."""
+    before, phase = max(1, words["events"] // 10), words["phase"]
+    own = {"events": words["events"], "before": before} | ({"phase": phase} if phase else {})
+    return own if words["is_counted"] else None
+
+
+def play_experiment(experiment: Experiment, asked: RunOptions) -> Verdict:
+    """Count an experiment, and tell it."""
+    folder, _ = play_quietly(experiment, asked)
+    return tell_count(folder, read_count(folder), asked)
+
+
+def play_quietly(experiment: Experiment, asked: RunOptions) -> tuple[Path, Verdict]:
+    """Count an experiment, and judge it; return its folder, too."""
+    from dyno.instruments.instructions.candidate import CountPlan
     from dyno.instruments.instructions.run import count_run
+    from dyno.judge.analysis.counts import judge_counts
     from dyno.runs.resolve.experiment import draft_run
 
-    asked = judged_run.read_asked(words)
     judged_run.check_formats(asked, "a count", {"a verdict", "comparisons", "numbers"})
+    experiment.require_plain("a count", ("margin_percent", "seed", "controls", "aa"))
+    if asked.budget_s:
+        raise UsageError("a count takes no budget", hint="fewer events take less time")
+    plan = experiment.read_own(CountPlan)
+    if margin := experiment.measuring.margin_percent:
+        plan = replace(plan, margin_percent=margin)
+    (workload,) = experiment.workloads
+    alone = replace(workload, options={"threads": "1"} | workload.options)
+    measuring = replace(experiment.measuring, seed=experiment.measuring.seed or 1)
+    made = replace(experiment, workloads=(alone,), measuring=measuring)
     judged_run.sweep()
-    draft = draft_run(_make_experiment(words), judged_run.print_progress)
-    folder, count = count_run(draft, _make_plan(words), find_runs_home(), judged_run.print_progress)
-    return asked.choose_exit_code(tell_count(folder, count, asked))
+    draft = draft_run(made, judged_run.print_progress)
+    folder, count = count_run(draft, plan, find_runs_home(), judged_run.print_progress)
+    return folder, judge_counts(count)
+
+
+def read_count(folder: Path) -> Count:
+    from dyno.record.count import Count
+    from dyno.runs.run_folder import COUNT_RECORD, read_json
+
+    return read_json(Count, folder / COUNT_RECORD)
 
 
 def _make_experiment(words: dict[str, Any]) -> Experiment:
@@ -98,23 +142,16 @@ def _make_experiment(words: dict[str, Any]) -> Experiment:
             hint = "name a build, which is started under valgrind"
             raise UsageError(f"{each} runs already, and cannot be counted", hint=hint)
     workload, marked = choose_workload(words)
-    chosen = {"threads": "1"} | dict(words["settings"]) | marked
-    measuring = Measuring(seed=words["seed"], controls=dict(words["controls"]))
+    chosen = dict(words["settings"]) | marked
+    if words["margin"] <= 0:
+        raise UsageError(f"--margin must be above 0 (got {words['margin']:g})")
+    measuring = Measuring(words["margin"], seed=words["seed"], controls=dict(words["controls"]))
     command = judged_run.quote_command()
     made = compare_candidates(words["candidates"], workload, chosen, measuring, command)
     check_unlike(made.candidates)
-    return prepare_experiment(made)
-
-
-def _make_plan(words: dict[str, Any]) -> CountPlan:
-    from dyno.instruments.instructions.candidate import CountPlan
-
-    names = ("events", "before", "inputs", "stacks", "phase")
-    chosen = {name: words[name] for name in names}
-    chosen["repeats"] = words["repeats"] or (1 if words["inputs"] > 1 else 2)
-    if words["margin"] <= 0:
-        raise UsageError(f"--margin must be above 0 (got {words['margin']:g})")
-    return CountPlan(**chosen, margin_percent=words["margin"])
+    own = {name: words[name] for name in ("events", "before", "inputs", "stacks", "phase")}
+    own["repeats"] = words["repeats"] or (1 if words["inputs"] > 1 else 2)
+    return prepare_experiment(replace(made, instrument="count", own=own))
 
 
 def tell_count(folder: Path, count: Count, asked: RunOptions) -> Verdict:
@@ -158,11 +195,9 @@ def print_count(count: Count, rows: Sequence[CountComparison], verbose: bool = F
 def show_run(folder: Path) -> None:
     """Print all of a count, its functions too."""
     from dyno.judge.analysis.counts import compare_counts
-    from dyno.record.count import Count
     from dyno.report.counts import build_functions
-    from dyno.runs.run_folder import COUNT_RECORD, read_json
 
-    count = read_json(Count, folder / COUNT_RECORD)
+    count = read_count(folder)
     screen.print_line(count.command)
     print_count(count, compare_counts(count), verbose=True)
     screen.draw_document(build_functions(count))
@@ -170,11 +205,8 @@ def show_run(folder: Path) -> None:
 
 def report_run(folder: Path, profile_format: str | None, words: Mapping[str, Any]) -> int:
     """Make its page again, and tell it."""
-    from dyno.record.count import Count
-    from dyno.runs.run_folder import COUNT_RECORD, read_json
-
     asked = judged_run.read_asked_of_report(words)
     hint = "KCachegrind reads callgrind's files in its folder"
     refuse_profile(profile_format, "a count", hint)
-    verdict = tell_count(folder, read_json(Count, folder / COUNT_RECORD), asked)
+    verdict = tell_count(folder, read_count(folder), asked)
     return asked.choose_exit_code(verdict) if asked.strict else 0

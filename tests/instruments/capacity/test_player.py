@@ -11,7 +11,7 @@ import pytest
 from dyno.cli import capacity
 from dyno.errors import TrialFailed
 from dyno.instruments.capacity.player import BlockPlayer, RestartPlayer
-from dyno.instruments.capacity.run import make_plan, prepare_capacity
+from dyno.instruments.capacity.run import make_plan, plan_search, prepare_capacity
 from dyno.instruments.time.job import LoadChoice
 from dyno.runs.resolve.experiment import draft_run
 from dyno.runs.run_folder import RunFolder
@@ -62,8 +62,7 @@ def test_data_that_take_long_to_load_are_loaded_once_and_copied_for_each_restart
     words = ["sqlite@system", "b=sqlite@system", "-w", "oltp_point_select", "--slo", "p50<1ms"]
     words += ["--set", "table_size=100", "--step", "100ms", "--seed", "1"]
     given = capacity.command.make_context("capacity", words).params
-    asked = capacity.read_asked(given)
-    experiment, phase = capacity.choose_experiment(given, asked)
+    experiment, asked, phase = plan_search(capacity.make_experiment(given))
     prepared = prepare_capacity(draft_run(experiment, lambda _: None), phase, lambda _: None)
     kept, plan = RunFolder(tmp_path / "run"), make_plan(prepared, asked)
     one = BlockPlayer(plan, prepared, kept, lambda _: None, choose_load=lambda *_: LoadChoice(0, 1))

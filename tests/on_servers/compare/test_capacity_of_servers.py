@@ -18,6 +18,7 @@ from dyno.engines import Server
 from dyno.instruments.capacity.folder import CapacityFolder, create_folder
 from dyno.instruments.capacity.run import (
     make_plan,
+    plan_search,
     play_capacity,
     prepare_capacity,
     reopen_capacity,
@@ -53,10 +54,11 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def begin(*candidates: str) -> CapacityFolder:
     """A run of one block, nothing of it played yet."""
     given = capacity.command.make_context("capacity", [*candidates, *WORDS, *LIMIT]).params
-    asked = replace(capacity.read_asked(given), blocks=1)
-    experiment, phase = capacity.choose_experiment(given, asked)
+    experiment, asked, phase = plan_search(capacity.make_experiment(given))
     prepared = prepare_capacity(draft_run(experiment, lambda _: None), phase, lambda _: None)
-    return create_folder(make_plan(prepared, asked), Path(os.environ["DYNO_RUNS"]))
+    return create_folder(
+        make_plan(prepared, replace(asked, blocks=1)), Path(os.environ["DYNO_RUNS"])
+    )
 
 
 def play(folder: CapacityFolder) -> list[CapacityBlock]:

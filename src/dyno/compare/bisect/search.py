@@ -40,7 +40,7 @@ class BisectAnswer:
     @property
     def differs(self) -> bool:
         """Is it another level than the base's, as far as the oracle goes?"""
-        return self.word in ("slower", "faster", "heavier", "lighter")
+        return self.word not in ("inconclusive", "invalid") and not self.word.startswith("not ")
 
 
 class Oracle(Protocol):

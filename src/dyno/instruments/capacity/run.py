@@ -4,18 +4,18 @@ that was torn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from msgspec.structs import replace
+from msgspec import structs
 
 from dyno.builds import Say, cache
 from dyno.driver import ask
 from dyno.engines import find_engine
 from dyno.errors import UsageError
 from dyno.instruments.capacity.folder import CapacityFolder
-from dyno.instruments.capacity.limits import count_events_least
+from dyno.instruments.capacity.limits import count_events_least, parse_limits
 from dyno.instruments.capacity.player import LONGEST_S, BlockPlayer, BlockTold, Told
 from dyno.instruments.capacity.steps import find_patience_s
 from dyno.instruments.time.leftovers import drop_leftovers
@@ -23,8 +23,6 @@ from dyno.judge.capacity import find_restart_rate, judge_capacity
 from dyno.record import Phase
 from dyno.record.capacity import CapacityBlock, CapacityPlan, CapacityResult, LimitTerm
 from dyno.runs.experiment import Experiment
-from dyno.runs.experiment.candidates import parse_candidate
-from dyno.runs.experiment.comparison import format_options
 from dyno.runs.resolve.draft import Prepared, RunDraft
 from dyno.runs.resolve.experiment import list_changes_since, reopen_run
 from dyno.runs.resolve.preconditions import (
@@ -43,8 +41,20 @@ OWN_OPTIONS = ("rate", "time", "warmup_time", "events")
 STEP_LIMITS = 50
 #: What a step plays before it measures, at most.
 WARMUP_S = 0.5
+#: Restarts of a candidate, and the margin.
+BLOCKS, MARGIN_PERCENT = 8, 5.0
 #: Connections where nobody named a number: those of a served pool, and of an engine within.
 THREADS, THREADS_EMBEDDED = 16, 1
+
+
+@dataclass(frozen=True)
+class CapacityWords:
+    """An experiment's own words for a capacity: the limits (`p99<10ms, errors<0.1%`), and how long
+    a rate is played at least, in s.
+    """
+
+    slo: str
+    step: float = 3.0
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,31 @@ class CapacityAsked:
     def warmup_s(self) -> float:
         """What a step plays before it measures."""
         return min(WARMUP_S, self.shortest_s / 5)
+
+
+def plan_search(experiment: Experiment) -> tuple[Experiment, CapacityAsked, Phase]:
+    """Return an experiment with our own options of its workload, what it asks for, and its phase at
+    a rate; raise `UsageError` for what has no capacity.
+    """
+    takes = ("margin_percent", "blocks", "fixed", "seed", "controls", "sequential", "aa")
+    experiment.require_plain("a capacity", takes)
+    own, measuring = experiment.read_own(CapacityWords), experiment.measuring
+    asked = CapacityAsked(
+        parse_limits(own.slo),
+        measuring.blocks or BLOCKS,
+        own.step,
+        measuring.margin_percent or MARGIN_PERCENT,
+        bool(measuring.sequential),
+    )
+    (workload,) = experiment.workloads
+    check_words(asked, workload.options)
+    options = _choose_options(experiment) | workload.options
+    experiment = replace(
+        experiment,
+        workloads=(replace(workload, options=options),),
+        measuring=replace(measuring, margin_percent=asked.margin_percent, cpu_profile=False),
+    )
+    return experiment, asked, find_open_phase(experiment, asked.longest_s, asked.warmup_s)
 
 
 def check_words(asked: CapacityAsked, options: dict[str, str]) -> None:
@@ -125,7 +160,7 @@ def prepare_capacity(draft: RunDraft, phase: Phase, say: Say) -> Prepared:
     """
     (workload,) = draft.workloads
     check_empty(draft)
-    draft.change(workloads=(replace(workload, phases=(phase,)),))
+    draft.change(workloads=(structs.replace(workload, phases=(phase,)),))
     check_connections(draft)
     check_disk_space(draft)
     fit_memory(draft, say)
@@ -196,12 +231,8 @@ def reopen_capacity(folder: CapacityFolder, say: Say) -> Prepared:
     return prepared
 
 
-def choose_options(specs: Sequence[str], options: dict[str, str]) -> dict[str, str]:
-    """The workload's options with arrivals of independent users, and with connections enough for a
-    pool, where nobody named others.
-    """
-    sides = [parse_candidate(spec) for spec in specs]
-    engines = [find_engine(side.engine, ask) for side in sides]
+def _choose_options(experiment: Experiment) -> dict[str, str]:
+    """Arrivals of independent users, and connections enough for a pool."""
+    engines = [find_engine(side.engine, ask) for side in experiment.candidates]
     served = any(not engine.embedded for engine in engines)
-    threads = THREADS if served else THREADS_EMBEDDED
-    return {"arrivals": "poisson", "threads": str(threads)} | format_options(options)
+    return {"arrivals": "poisson", "threads": str(THREADS if served else THREADS_EMBEDDED)}

@@ -6,14 +6,18 @@ The TOML file makes one, and so does the command line (`compare_candidates`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from dyno.errors import UsageError, build_unknown_error
 from dyno.record import LeftOut, OptionVerdict
 from dyno.runs.experiment import candidates
 from dyno.runs.experiment.candidates import CrossedFactors, Spec
+
+T = TypeVar("T")
 
 BLOCKS = range(3, 201)
 LOADS = range(25)
@@ -170,7 +174,8 @@ class Experiment:
     Where factors are `crossed`, every candidate is played in every cell. Those that we start take
     the settings of the server `like`, which runs already (its name, or `attached`). The load is
     played from `client_hosts` together, as `driver/clients/words.py` reads them: words, or tables;
-    None: from Dyno's own host.
+    None: from Dyno's own host. It is measured with the `instrument` of that name, which has words
+    of its `own` (`slo`, `events`).
     """
 
     name: str
@@ -183,6 +188,32 @@ class Experiment:
     crossed: CrossedFactors = field(default_factory=CrossedFactors)
     like: str = ""
     client_hosts: object = None
+    instrument: str = "comparison"
+    own: dict[str, Any] = field(default_factory=dict)
+
+    def require_plain(self, noun: str, takes: Sequence[str]) -> None:
+        """Raise `UsageError` for what an instrument cannot measure: several workloads, crossed
+        factors, and fields of `Measuring` other than those that it `takes`.
+        """
+        if len(self.workloads) > 1 or self.crossed.levels:
+            what = "no factors" if self.crossed.levels else "one workload"
+            raise UsageError(f"{noun} takes {what}", hint="give each an experiment of its own")
+        for name in (each.name for each in fields(Measuring)):
+            if name not in takes and getattr(self.measuring, name) != getattr(AS_USUAL, name):
+                raise UsageError(f"{noun} takes no {name.replace('_', ' ')}", hint="leave it out")
+
+    def read_own(self, kind: type[T]) -> T:
+        """Return the instrument's own words as a dataclass; raise `UsageError` for one that
+        is unknown, missing or of another type.
+        """
+        known = [each.name for each in fields(kind)]  # type: ignore[arg-type]
+        if unknown := next((name for name in self.own if name not in known), ""):
+            raise build_unknown_error(f"word of the instrument {self.instrument}", unknown, known)
+        try:
+            return msgspec.convert(self.own, kind)
+        except msgspec.ValidationError as error:
+            why = str(error)[:1].lower() + str(error)[1:]
+            raise UsageError(f"the instrument {self.instrument}: {why}") from None
 
 
 def compare_candidates(
