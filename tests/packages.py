@@ -79,9 +79,6 @@ PACKAGES = {
         "record builds",
     ),
     "judge/stats": _package("arrays in, estimates and warnings out"),
-    "judge/capacity": _package(
-        "rates that hold a limit: each candidate's interval, and a word", "record judge/stats"
-    ),
     "judge/settings": _package(
         "what engines' settings are known to cost, one TOML file each; how values are compared"
     ),
@@ -134,7 +131,7 @@ PACKAGES = {
     ),
     "instruments/capacity": _package(
         "the highest rate that holds a limit on latency: open loops at searched rates",
-        "record builds driver engines host/probes host/processes judge/stats judge/capacity"
+        "record builds driver engines host/probes host/processes judge/stats judge/analysis"
         " runs/experiment runs/run_folder runs/run_summary runs/resolve instruments/time report",
     ),
     "instruments/disk": _package(

@@ -14,9 +14,9 @@ import pytest
 from made_old_runs import draw_capacities, draw_counts, draw_disks
 
 from dyno.instruments.disk.verdict import judge_disks
+from dyno.judge.analysis.capacity import judge_capacity, measure_change
 from dyno.judge.analysis.counts import judge_counts
 from dyno.judge.analysis.effect_words import describe_verdict, describe_word
-from dyno.judge.capacity import judge_capacity, judge_overall
 
 GOLDEN: dict[str, list[Any]] = json.loads(
     (Path(__file__).parents[1] / "golden" / "verdicts_of_kinds.json").read_text()
@@ -49,13 +49,15 @@ def test_a_count_has_the_numbers_and_the_word_of_its_own_judge(count: Any, known
     ("made", "known"), [*zip(draw_capacities(), GOLDEN["capacity"], strict=True)]
 )
 def test_a_capacity_has_the_numbers_and_the_word_of_its_own_judge(made: Any, known: Any) -> None:
-    result = judge_capacity(*made)
-    rows = result.comparisons
-    assert (judge_overall(rows) if rows else "") == known["overall"]
-    for row, own in zip(rows, known["rows"], strict=True):
-        ends = (row.change_percent, row.low_percent, row.high_percent)
-        assert near((row.candidate, row.word, *ends), own)
-    for side, own in zip(result.candidates, known["rates"], strict=True):
+    verdict = judge_capacity(*made)
+    metric = made[0].metric
+    word = describe_word(metric, verdict.overall).removesuffix(" capacity")
+    assert word == (known["overall"] or "measured")
+    for row, own in zip(verdict.comparisons, known["rows"], strict=True):
+        word = describe_word(metric, row.verdict).removesuffix(" capacity")
+        assert near((row.candidate, word, *measure_change(row)), own)
+        assert near([row.change_percent], own[2:3])
+    for side, own in zip(verdict.candidates, known["rates"], strict=True):
         assert near((side.candidate, side.rate_per_s, side.low, side.high), own)
 
 

@@ -15,6 +15,7 @@ from made_rates import make_blocks, make_plan
 from msgspec import structs
 from sampled_trials import ENGINE, Costs, make_sampled, vary
 
+from dyno.judge.analysis.capacity import judge_capacity
 from dyno.judge.analysis.counters import compare_counters
 from dyno.judge.analysis.cpu_samples import CodePlace
 from dyno.judge.analysis.instructions import say_instructions
@@ -23,7 +24,6 @@ from dyno.judge.analysis.measures import count_operations
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.analysis.server_profiles import compare_rows
 from dyno.judge.analysis.waits import compare_waits
-from dyno.judge.capacity import judge_capacity
 from dyno.judge.stats.batch_means import estimate_series_mean
 from dyno.judge.stats.changes import find_place
 from dyno.judge.stats.sign_test import compute_sign_p
@@ -57,7 +57,7 @@ def test_of_equal_candidates_a_capacity_accuses_or_praises_any_in_5_of_100_runs(
     for _ in range(runs):
         rates = {name: list(1000 * np.exp(rng.normal(0, 0.1, 6))) for name in names}
         rows = judge_capacity(make_plan(names), make_blocks(rates)).comparisons
-        wrong += any(row.word in ("less", "more") for row in rows)
+        wrong += any(row.verdict in ("slower", "faster") for row in rows)
     assert is_rate(wrong, runs, 0.05)
 
 

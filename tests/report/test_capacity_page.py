@@ -9,21 +9,21 @@ from msgspec.structs import replace
 
 from dyno.cli.capacity import format_block, format_step
 from dyno.instruments.capacity.player import StepTold
-from dyno.judge.capacity import judge_capacity
+from dyno.judge.analysis.capacity import judge_capacity
 from dyno.record.capacity import CapacityBlock, CapacityPlan
-from dyno.report.capacity import describe_answer, describe_step, render_capacity
+from dyno.report.capacity import build_answer, describe_step, render_capacity
+from dyno.report.document import Prose
 
 
 def tell(plan: CapacityPlan, blocks: list[CapacityBlock]) -> str:
-    return " ".join(describe_answer(plan, judge_capacity(plan, blocks)))
+    answer = build_answer(plan, judge_capacity(plan, blocks))
+    return " ".join(str(it.words) for it in answer if isinstance(it, Prose))
 
 
 def test_the_verdict_says_how_much_more_capacity_within_which_interval() -> None:
     gains = (1.10, 1.14, 1.12, 1.11, 1.13, 1.12)
     told = tell(make_plan(), make_blocks({"A": (1000,) * 6, "B": [1000 * g for g in gains]}))
-    assert re.search(
-        r"B: 12 % \[10\.\d, 13\.\d\] more capacity than A at p99<10ms \(margin 5 %\)", told
-    )
+    assert "B has more capacity than A: it holds 12 % more [11, 13]." in told
     assert "A holds p99<10ms up to 1,000 events/s [1,000, 1,000] (16 connections, 6 rest" in told
 
 
@@ -42,12 +42,12 @@ def test_a_server_that_runs_already_has_searches_and_no_restarts() -> None:
 def test_a_loss_is_told_without_a_sign_and_with_its_interval_in_order() -> None:
     losses = (0.80, 0.82, 0.81, 0.80, 0.82, 0.81)
     told = tell(make_plan(), make_blocks({"A": (1000,) * 6, "B": [1000 * g for g in losses]}))
-    assert re.search(r"B: 19 % \[18\.\d, 19\.\d\] less capacity than A", told)
+    assert "B has less capacity than A: it holds 19 % less [18, 20]." in told
 
 
 def test_a_limit_that_no_rate_holds_is_said_with_the_lowest_rate_tried() -> None:
     told = tell(make_plan(), make_blocks({"A": (1000,) * 6, "B": (0,) * 6}))
-    assert "B: less capacity than A at p99<10ms (margin 5 %): only A holds it." in told
+    assert "B has less capacity than A: only A holds the limit." in told
     assert "B holds p99<10ms at no rate: even 30.0 events/s breaks it." in told
 
 
@@ -55,7 +55,8 @@ def test_an_answer_of_the_drivers_is_refused() -> None:
     told = tell(
         make_plan(), make_blocks({"A": (1000,) * 6, "B": (1000,) * 6}, baselines=(3.0, 2.0))
     )
-    assert told.startswith("No answer: the driver, not the server, is the limit: without an engine")
+    assert told.startswith("Invalid: the figures say nothing.")
+    assert "the driver, not the server, is the limit: without an engine" in told
     assert "up to" not in told
 
 
@@ -88,11 +89,11 @@ def test_the_page_draws_the_curve_with_the_limit_and_the_interval() -> None:
 def test_a_run_without_a_block_says_so_and_has_a_page() -> None:
     plan = make_plan()
     assert "A: no block is over." in tell(plan, [])
-    assert "The run is not over." in tell(plan, [])
+    assert "this is what has been measured so far" in tell(plan, [])
     assert "0 of 6 blocks" in render_capacity(plan, [], judge_capacity(plan, []))
 
 
 def test_a_limit_that_holds_in_some_restarts_only_has_no_rate() -> None:
     told = tell(make_plan(["A"]), make_blocks({"A": (1000, 0, 1000, 1000, 1000, 1000)}))
     assert "A holds p99<10ms in some restarts only." in told
-    assert "Doubtful: 1 of 6 restarts of A held the limit at no rate." in told
+    assert "1 of 6 restarts of A held the limit at no rate" in told

@@ -24,13 +24,9 @@ if TYPE_CHECKING:
     from dyno.cli.judged_run import RunOptions
     from dyno.instruments.capacity.folder import CapacityFolder
     from dyno.instruments.capacity.player import StepTold, Told
-    from dyno.record.capacity import CapacityBlock, CapacityPlan, CapacityResult
+    from dyno.record.capacity import CapacityBlock, CapacityPlan, CapacityVerdict
     from dyno.runs.experiment import Experiment
     from dyno.runs.resolve.draft import Prepared
-
-#: Exit codes, as those of `compare`; no answer is inconclusive, and the driver's limit invalid.
-EXITS = {"not less": 0, "more": 0, "less": 1, "inconclusive": 2}
-NOTHING_EXIT, CLIENT_EXIT = 2, 3
 
 
 @click.command("capacity")
@@ -80,19 +76,20 @@ def command(**words: Any) -> int:
     dyno capacity postgres@13 postgres@18 -w oltp_read_write --slo "p99<10ms"
     dyno capacity sqlite@3.54 -w oltp_point_select --slo "p99.9<1ms, errors<0.1%" --step 10s
     """
-    return choose_exit_code(play_experiment(make_experiment(words), judged_run.read_asked(words)))
+    verdict = play_experiment(make_experiment(words), judged_run.read_asked(words))
+    return judged_run.EXITS[verdict.overall]
 
 
-def play_experiment(experiment: Experiment, asked: RunOptions) -> CapacityResult:
+def play_experiment(experiment: Experiment, asked: RunOptions) -> CapacityVerdict:
     """Search the capacities of an experiment, and tell them."""
     from dyno.instruments.capacity.folder import CapacityFolder
 
     path, verdict = play_quietly(experiment, asked)
-    _tell_answer(CapacityFolder(path), verdict, asked.json_file)
+    _tell_verdict(CapacityFolder(path), verdict, asked.json_file)
     return verdict
 
 
-def play_quietly(experiment: Experiment, asked: RunOptions) -> tuple[Path, CapacityResult]:
+def play_quietly(experiment: Experiment, asked: RunOptions) -> tuple[Path, CapacityVerdict]:
     """Search the capacities of an experiment, and judge them; return its folder, too."""
     from dyno.instruments.capacity.folder import create_folder
     from dyno.instruments.capacity.run import make_plan, plan_search, prepare_capacity
@@ -135,7 +132,7 @@ def make_experiment(words: dict[str, Any]) -> Experiment:
     return prepare_experiment(replace(made, client_hosts=hosts, instrument="capacity", own=own))
 
 
-def _play_blocks(prepared: Prepared, folder: CapacityFolder) -> CapacityResult:
+def _play_blocks(prepared: Prepared, folder: CapacityFolder) -> CapacityVerdict:
     from dyno.cli.terminal.live import tell_what_stays
     from dyno.instruments.capacity.run import play_capacity
 
@@ -143,30 +140,44 @@ def _play_blocks(prepared: Prepared, folder: CapacityFolder) -> CapacityResult:
         return play_capacity(prepared, folder, tell)
 
 
-def _tell_answer(folder: CapacityFolder, result: CapacityResult, json_file: Path | None) -> None:
+def _tell_verdict(folder: CapacityFolder, verdict: CapacityVerdict, json_file: Path | None) -> None:
+    """Make the page, and print the answer.
+
+    `--json`: as that of a comparison (`report/export.py`), in the words and with the numbers of a
+    capacity: `overall` and `word` are `less` or `more`, a row's `change_percent` is that of the
+    rate. `candidates` and `hosts` stand beside (`record/capacity.py`, `CapacityVerdict`).
+    """
+    from dyno.judge.analysis.capacity import measure_change
+    from dyno.judge.analysis.effect_words import describe_word
     from dyno.record.decode import encode
     from dyno.report.capacity import render_capacity
+    from dyno.report.export import to_json_result
     from dyno.report.html.page import replace_file
 
     plan = folder.read_plan()
-    made = render_capacity(plan, folder.read_blocks(), result)
+    made = render_capacity(plan, folder.read_blocks(), verdict)
     page = replace_file(folder.path / "report.html", made)
-    print_answer(plan, result)
+    print_answer(plan, verdict)
     screen.print_line(f"report: {page}")
-    if not result.complete:
+    if not verdict.complete:
         screen.print_line(f"to go on: dyno resume {folder.path.name}")
     if json_file:
-        data = encode(result)
-        for row in data["comparisons"]:
-            for key in ("change_percent", "low_percent", "high_percent"):
-                row[key] = keep_finite(row[key])
-        write_json_file(json_file, data)  # `record/capacity.py`, `CapacityResult`
+        told = to_json_result(verdict) | {"limit_words": plan.limit_words, "unit": plan.unit[:-1]}
+        told |= {name: encode(getattr(verdict, name)) for name in ("candidates", "hosts")}
+        told["client"] = verdict.sentence if verdict.overall == "invalid" else ""
+        told["doubts"] = [it.sentence for it in verdict.findings if it.soundness == "doubtful"]
+        told["overall"] = describe_word(plan.metric, verdict.overall).removesuffix(" capacity")
+        for one, row in zip(told["comparisons"], verdict.comparisons, strict=True):
+            one["word"] = one["word"].removesuffix(" capacity")
+            names = ("change_percent", "low_percent", "high_percent")
+            one |= zip(names, map(keep_finite, measure_change(row)), strict=True)
+        write_json_file(json_file, told)
 
 
 def show_run(folder: Path) -> None:
     """Print its command and its answer."""
     from dyno.instruments.capacity.folder import CapacityFolder
-    from dyno.judge.capacity import judge_capacity
+    from dyno.judge.analysis.capacity import judge_capacity
 
     made = CapacityFolder(folder)
     plan = made.read_plan()
@@ -177,12 +188,12 @@ def show_run(folder: Path) -> None:
 def report_run(folder: Path, profile_format: str | None, words: Mapping[str, Any]) -> int:
     """Tell it again; of `dyno report`'s words only `--json` is meant."""
     from dyno.instruments.capacity.folder import CapacityFolder
-    from dyno.judge.capacity import judge_capacity
+    from dyno.judge.analysis.capacity import judge_capacity
 
     _refuse_others(words)
     refuse_profile(profile_format, "a capacity")
     made = CapacityFolder(folder)
-    _tell_answer(made, judge_capacity(made.read_plan(), made.read_blocks()), words["json_file"])
+    _tell_verdict(made, judge_capacity(made.read_plan(), made.read_blocks()), words["json_file"])
     return 0
 
 
@@ -203,20 +214,9 @@ def resume_run(folder: Path, words: Mapping[str, Any]) -> int:
     judged_run.sweep()
     prepared = reopen_capacity(made, judged_run.print_progress)
     with prepared.clients or nullcontext():
-        result = _play_blocks(prepared, made)
-    _tell_answer(made, result, words["json_file"])
-    return choose_exit_code(result)
-
-
-def choose_exit_code(result: CapacityResult) -> int:
-    """That of the worst word; without a comparison, whether there is an answer."""
-    from dyno.judge.capacity import judge_overall
-
-    if result.client:
-        return CLIENT_EXIT
-    if result.comparisons:
-        return EXITS[judge_overall(result.comparisons)]
-    return 0 if result.candidates[0].rate_per_s is not None else NOTHING_EXIT
+        verdict = _play_blocks(prepared, made)
+    _tell_verdict(made, verdict, words["json_file"])
+    return judged_run.EXITS[verdict.overall]
 
 
 @contextmanager
@@ -258,7 +258,7 @@ def format_step(plan: CapacityPlan, told: StepTold) -> str:
 
 def format_block(plan: CapacityPlan, block: CapacityBlock) -> str:
     """`block 2/8  A 12,400/s  B 13,050/s  11 steps`."""
-    from dyno.judge.capacity import find_restart_rate
+    from dyno.judge.analysis.capacity import find_restart_rate
     from dyno.report.capacity import format_rate
 
     found = {each.candidate: find_restart_rate(each) for each in block.restarts}
@@ -270,8 +270,8 @@ def format_block(plan: CapacityPlan, block: CapacityBlock) -> str:
     return f"block {block.block + 1}/{plan.blocks}  {'  '.join(rates)}  {steps} steps"
 
 
-def print_answer(plan: CapacityPlan, result: CapacityResult) -> None:
+def print_answer(plan: CapacityPlan, verdict: CapacityVerdict) -> None:
     """The verdict, then what each candidate holds."""
     from dyno.report.capacity import build_answer
 
-    screen.draw_document(build_answer(plan, result))
+    screen.draw_document(build_answer(plan, verdict))

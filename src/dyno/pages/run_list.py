@@ -28,7 +28,7 @@ PLAYING, DAMAGED, NOT_JUDGED, DOUBTFUL = "playing now", "damaged", "not judged",
 #: The mark of each word of the other kinds of runs: that of the comparison's word it stands for.
 LIKENED = {
     **{"heavier": "slower", "not heavier": "not slower", "lighter": "faster"},
-    **{"less": "slower", "not less": "not slower", "more": "faster"},
+    **{"less capacity": "slower", "not less capacity": "not slower", "more capacity": "faster"},
 }
 
 

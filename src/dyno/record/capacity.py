@@ -9,9 +9,10 @@ from typing import Literal
 from dyno.record.clients import ClientLoad
 from dyno.record.run import Run
 from dyno.record.schema import SCHEMA, Finite, Int64, Record, require
+from dyno.record.trial import Metric
+from dyno.record.verdict import Verdict
 
 LimitKind = Literal["percentile", "mean", "max", "errors"]
-CapacityWord = Literal["more", "less", "not less", "inconclusive"]
 
 
 class LimitTerm(Record):
@@ -134,6 +135,19 @@ class CapacityPlan(Record):
         """`p99<10ms, errors<0.1%`."""
         return ", ".join(term.words for term in self.terms)
 
+    @property
+    def unit(self) -> str:
+        """What the rate counts: `events`."""
+        (stream,) = self.run.workloads[0].phases[0].streams
+        return f"{stream.unit if stream.units_per_event == 1 else 'event'}s"
+
+    @property
+    def metric(self) -> Metric:
+        """What is compared."""
+        (workload,) = self.run.workloads
+        names = (workload.name, workload.phases[0].name, self.limit_words)
+        return Metric(*names, "capacity", f"{self.unit}/s", "higher")
+
 
 class CandidateCapacity(Record):
     """A candidate's highest rate that holds the limit, in events a second: the geometric mean over
@@ -153,31 +167,10 @@ class CandidateCapacity(Record):
     overloaded_after_s: Int64 | None = None
 
 
-class CapacityComparison(Record):
-    """A candidate's capacity against the base's: the change in percent with its 95 % interval over
-    blocks; `word` weighs it against the margin.
+class CapacityVerdict(Verdict):
+    """A verdict, and the rate of each candidate. `hosts` are the client hosts, each with its
+    medians over the highest rate that held in each restart.
     """
 
-    base: str
-    candidate: str
-    change_percent: Finite
-    low_percent: Finite
-    high_percent: Finite
-    margin_percent: Finite
-    word: CapacityWord
-
-
-class CapacityResult(Record):
-    """The answer. `client` says why the driver and not the server is the limit, empty where it is
-    not: then nothing else is an answer. `doubts` are sentences. `hosts` are the client hosts, each
-    with its medians over the highest rate that held in each restart.
-    """
-
-    limit_words: str
-    unit: str
-    candidates: tuple[CandidateCapacity, ...]
-    comparisons: tuple[CapacityComparison, ...]
-    client: str = ""
-    doubts: tuple[str, ...] = ()
-    complete: bool = True
+    candidates: tuple[CandidateCapacity, ...] = ()
     hosts: tuple[ClientLoad, ...] = ()

@@ -20,7 +20,8 @@ class Metric(Record, order=True):
     """A number's identity. A number without one cannot be stored.
 
     `transaction` names the stream, or `stream/type` where a script names transaction types, or
-    is empty for what belongs to a whole phase (server cost, database size).
+    is empty for what belongs to a whole phase (server cost, database size). Of a capacity it is
+    the limit that is held.
     """
 
     workload: str

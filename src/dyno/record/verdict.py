@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Literal
 
 from dyno.record.cause import Cause
@@ -11,7 +12,9 @@ from dyno.record.schema import SCHEMA, Int64, Record
 from dyno.record.trial import Metric
 
 VerdictName = Literal["slower", "not slower", "faster", "inconclusive", "invalid"]
-
+#: A run's word: of its comparisons the worst, or that what it has was measured and not compared.
+Overall = Literal["slower", "not slower", "faster", "inconclusive", "invalid", "measured"]
+WORST_FIRST: tuple[VerdictName, ...] = ("invalid", "slower", "inconclusive", "not slower", "faster")
 
 #: Words that say something of a candidate, and that a doubt therefore concerns.
 CLAIMS: tuple[VerdictName, ...] = ("slower", "not slower", "faster")
@@ -106,6 +109,11 @@ class Comparison(Record):
         return 100 * (math.sqrt(high / low) - 1) if low > 0 else math.inf
 
 
+def find_overall(rows: Iterable[Comparison]) -> Overall:
+    """The worst word; *measured* where nothing is compared."""
+    return min((row.verdict for row in rows), key=WORST_FIRST.index, default="measured")
+
+
 class Spread(Record):
     """How far the restarts of a candidate lie apart in one primary metric.
 
@@ -181,7 +189,8 @@ class Dropped(Record):
 class Verdict(Record):
     """`verdict.json`: everything derived from a run's trials.
 
-    `overall` is the worst of invalid > slower > inconclusive > not slower over the primaries;
+    `overall` is the worst of invalid > slower > inconclusive > not slower over the primaries, or
+    *measured* where nothing is compared;
     `sentence` says it in words, `reason` why it found less than it should have (too noisy, not
     finished), empty where nothing stood in its way; `dropped` are the blocks that do not count: a
     noise limit was broken, or somebody stood still; `spread` is that of every candidate in every
@@ -192,7 +201,7 @@ class Verdict(Record):
     the classes of a rehearsed log, and `sentence` is then its first line.
     """
 
-    overall: VerdictName
+    overall: Overall
     sentence: str
     complete: bool
     comparisons: tuple[Comparison, ...]
@@ -209,10 +218,14 @@ class Verdict(Record):
     @property
     def doubts(self) -> tuple[Doubt, ...]:
         """Those of the primaries, or of the means that decide, that say something; none where the
-        run is invalid, or open in all of them: it then claims nothing that could be doubted.
+        run is invalid, or open in all of them: it then claims nothing that could be doubted. Of
+        what was measured alone all doubtful findings are.
         """
         if self.overall == "invalid":
             return ()
+        if self.overall == "measured":
+            found = (it for it in self.findings if it.soundness == "doubtful")
+            return tuple(Doubt(it.audit, it.sentence) for it in found)
         decisive = self.means or [row for row in self.comparisons if row.primary]
         doubted = [row for row in decisive if row.is_doubtful]
         return tuple(dict.fromkeys(doubt for row in doubted for doubt in row.doubts))

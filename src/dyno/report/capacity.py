@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
 from dyno import numbers
+from dyno.judge.analysis.effect_words import describe_word
 from dyno.record.capacity import (
     CandidateCapacity,
     CapacityBlock,
-    CapacityComparison,
     CapacityPlan,
-    CapacityResult,
     CapacityStep,
+    CapacityVerdict,
     LimitTerm,
 )
 from dyno.report import document as doc
@@ -29,9 +29,10 @@ from dyno.report.charts import (
     Note,
     choose_colour,
 )
-from dyno.report.words import format_client_loads, format_count
-
-WORDS = {"more": "more capacity", "less": "less capacity", "not less": "not less capacity"}
+from dyno.report.headline import build_headline, list_reasons
+from dyno.report.names import NamedRow
+from dyno.report.sections.verdict import choose_tone
+from dyno.report.words import format_client_loads, format_count, format_level
 
 
 def format_rate(per_s: float) -> str:
@@ -39,73 +40,44 @@ def format_rate(per_s: float) -> str:
     return f"{per_s:,.0f}" if per_s >= 999.5 else numbers.format_digits(per_s)
 
 
-def describe_answer(plan: CapacityPlan, result: CapacityResult) -> Iterator[str]:
-    """Every sentence of the answer, the verdict first."""
-    if result.client:
-        yield f"No answer: the driver, not the server, is the limit: {result.client}."
+def describe_rates(plan: CapacityPlan, verdict: CapacityVerdict) -> Iterator[str]:
+    """What each candidate holds, and how that is meant; nothing where the driver is the limit."""
+    if verdict.overall == "invalid":
         return
-    for each in result.comparisons:
-        yield describe_comparison(result, each)
-    for side in result.candidates:
-        yield describe_candidate(plan, result, side)
+    for side in verdict.candidates:
+        yield describe_candidate(plan, side)
     if running := list_running(plan):
         yield (
             f"{' and '.join(running)} ran already and was not restarted: what another start would "
             "bring is not in the interval."
         )
-    if result.hosts:
-        loads = format_client_loads(result.hosts)
+    if verdict.hosts:
+        loads = format_client_loads(verdict.hosts)
         yield f"The load came from {loads}, at the highest rates that held."
-    for doubt in result.doubts:
-        yield f"Doubtful: {doubt}."
-    if not result.complete:
-        yield "The run is not over."
 
 
 def list_running(plan: CapacityPlan) -> list[str]:
     return [side.name for side in plan.run.candidates if side.attached]
 
 
-def describe_comparison(result: CapacityResult, row: CapacityComparison) -> str:
-    """`B: 12 % [9, 15] more capacity than A at p99<10ms (margin 5 %).`"""
-    at = f"at {result.limit_words} (margin {row.margin_percent:g} %)"
-    if math.isnan(row.change_percent):
-        if row.word == "inconclusive":
-            return f"{row.candidate} against {row.base}: inconclusive {at}."
-        holds = row.candidate if row.word == "more" else row.base
-        return f"{row.candidate}: {WORDS[row.word]} than {row.base} {at}: only {holds} holds it."
-    change = abs(row.change_percent)
-    low, high = row.low_percent, row.high_percent
-    ends = (low, high) if row.change_percent >= 0 else (-high, -low)
-    shown = numbers.format_interval(*ends, "{:.1f}".format).replace("-", "\u2212")
-    size = f"{numbers.format_digits(change, 2)} % {shown}"
-    direction = "more" if row.change_percent >= 0 else "less"
-    if row.word in ("more", "less"):
-        return f"{row.candidate}: {size} {direction} capacity than {row.base} {at}."
-    return (
-        f"{row.candidate} against {row.base}: {WORDS.get(row.word, 'inconclusive')}, {size} "
-        f"{direction} {at}."
-    )
-
-
-def describe_candidate(plan: CapacityPlan, result: CapacityResult, side: CandidateCapacity) -> str:
+def describe_candidate(plan: CapacityPlan, side: CandidateCapacity) -> str:
     """`A holds p99<10ms up to 12,300 events/s [12,000, 12,600] (16 connections, 8 restarts).`"""
-    unit = f"{result.unit}s/s"
+    unit = f"{plan.unit}/s"
     restarts = format_count(len(side.restarts), "restart")
     if side.candidate in list_running(plan):
         restarts = f"{len(side.restarts)} search{'es' * (len(side.restarts) != 1)}"
     if not side.restarts:
         return f"{side.candidate}: no block is over."
     if any(side.restarts) and side.rate_per_s is None:
-        return f"{side.candidate} holds {result.limit_words} in some restarts only."
+        return f"{side.candidate} holds {plan.limit_words} in some restarts only."
     if side.rate_per_s is None:
         lowest = f"{format_rate(side.lowest_tried_per_s)} {unit}"
-        return f"{side.candidate} holds {result.limit_words} at no rate: even {lowest} breaks it."
+        return f"{side.candidate} holds {plan.limit_words} at no rate: even {lowest} breaks it."
     ends = f" {numbers.format_interval(side.low, side.high, format_rate)}".rstrip()
     (phase,) = plan.run.workloads[0].phases
     users = format_count(phase.connections, "connection")
     return (
-        f"{side.candidate} holds {result.limit_words} up to {format_rate(side.rate_per_s)} "
+        f"{side.candidate} holds {plan.limit_words} up to {format_rate(side.rate_per_s)} "
         f"{unit}{ends} ({users}, {restarts}).{_describe_overload(side)}"
     )
 
@@ -158,13 +130,12 @@ CAPTION = (
 
 
 def render_capacity(
-    plan: CapacityPlan, blocks: Sequence[CapacityBlock], result: CapacityResult
+    plan: CapacityPlan, blocks: Sequence[CapacityBlock], verdict: CapacityVerdict
 ) -> str:
     from dyno.report.html.page import PageHead, build_page  # not loaded for a terminal
 
-    word = ", ".join(row.word for row in result.comparisons) or "capacity"
     front = PageHead(
-        title=f"{plan.run.name}: {'no answer' if result.client else word}",
+        title=f"{plan.run.name}: {describe_word(plan.metric, verdict.overall)}",
         eyebrow="Dyno capacity",
         heading=plan.run.name,
         question=f"Which rate holds {plan.limit_words}?",
@@ -172,21 +143,21 @@ def render_capacity(
         candidates=[side.name for side in plan.run.candidates],
         leads=True,
     )
-    return build_page(front, build_capacity(plan, blocks, result))
+    return build_page(front, build_capacity(plan, blocks, verdict))
 
 
 def build_capacity(
-    plan: CapacityPlan, blocks: Sequence[CapacityBlock], result: CapacityResult
+    plan: CapacityPlan, blocks: Sequence[CapacityBlock], verdict: CapacityVerdict
 ) -> doc.Document:
     """All of a run: the answer, the curve of latency against rate, every step."""
-    charts = [_make_chart(plan, blocks, result, at) for at in range(len(plan.terms))]
+    charts = [_make_chart(plan, blocks, verdict, at) for at in range(len(plan.terms))]
     curve: list[doc.Block] = [
         doc.Heading("Latency against rate", "curve"),
         doc.Figure(charts, CAPTION),
     ]
     return [
         doc.Heading("Answer", "answer"),
-        *build_answer(plan, result),
+        *build_answer(plan, verdict),
         *(curve if charts else []),
         doc.Heading("Every step", "steps"),
         *_list_steps(plan, blocks),
@@ -195,7 +166,11 @@ def build_capacity(
     ]
 
 
-def build_answer(plan: CapacityPlan, result: CapacityResult) -> list[doc.Block]:
+def build_answer(plan: CapacityPlan, verdict: CapacityVerdict) -> list[doc.Block]:
+    sides, level = plan.run.candidates, format_level(plan.run).removesuffix(" interval")
+    title = f"rate that holds {plan.limit_words}"
+    named = [NamedRow(title, "", row) for row in verdict.comparisons]
+    head = [build_headline(plan.run, verdict)] if named or verdict.overall == "invalid" else []
     rows = [
         (
             side.candidate,
@@ -203,11 +178,18 @@ def build_answer(plan: CapacityPlan, result: CapacityResult) -> list[doc.Block]:
             numbers.format_interval(side.low, side.high, format_rate),
             ", ".join(map(_format, side.restarts)),
         )
-        for side in result.candidates
+        for side in verdict.candidates
     ]
-    title = f"The highest rate that holds {plan.limit_words}, {result.unit}s/s"
     columns = doc.make_columns("candidate", "mean", "95 % interval", after=("restarts",))
-    return [*doc.list_prose(describe_answer(plan, result)), doc.RowTable(columns, rows, title)]
+    return [
+        *(doc.Prose(f"{it}.", choose_tone(verdict)) for it in head),
+        *doc.list_prose(f"{it}." for it in list_reasons(plan.run, verdict)),
+        *([doc.Forest(sides, named, level)] if named else []),
+        *doc.list_prose(describe_rates(plan, verdict)),
+        doc.RowTable(
+            columns, rows, f"The highest rate that holds {plan.limit_words}, {plan.unit}/s"
+        ),
+    ]
 
 
 def _format(rate: float | None) -> str:
@@ -215,7 +197,7 @@ def _format(rate: float | None) -> str:
 
 
 def _make_chart(
-    plan: CapacityPlan, blocks: Sequence[CapacityBlock], result: CapacityResult, at: int
+    plan: CapacityPlan, blocks: Sequence[CapacityBlock], verdict: CapacityVerdict, at: int
 ) -> Chart:
     term = plan.terms[at]
     by_name = {
@@ -230,11 +212,11 @@ def _make_chart(
     }
     steps = [step for each in by_name.values() for step in each]
     values = [v for step in steps if (v := step.values[at])] + [term.limit]
-    x = _make_rate_axis([step.rate_per_s for step in steps], result.unit)
+    x = _make_rate_axis([step.rate_per_s for step in steps], plan.unit)
     y = _make_value_axis(term, values)
     marks: list[Mark] = [
         Band((side.low, side.high))
-        for side in result.candidates
+        for side in verdict.candidates
         if side.low is not None and side.high is not None
     ]
     marks.append(Line([[(x.low, term.limit), (x.high, term.limit)]], "var(--quiet)", dashed=True))
@@ -257,7 +239,7 @@ def _make_chart(
 
 def _make_rate_axis(rates: Sequence[float], unit: str) -> Axis:
     low, high = min(rates, default=1.0) / 1.03, max(rates, default=1.0) * 1.03
-    return Axis(f"rate, {unit}s/s", low, high, list(_list_ticks(low, high, format_rate)), log=True)
+    return Axis(f"rate, {unit}/s", low, high, list(_list_ticks(low, high, format_rate)), log=True)
 
 
 def _make_value_axis(term: LimitTerm, values: Sequence[float]) -> Axis:

@@ -6,6 +6,7 @@ The judge's own sentence (`Verdict.sentence`) says all of it at once, for logs a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from dyno.judge.analysis.effect_words import (
@@ -17,7 +18,7 @@ from dyno.judge.analysis.effect_words import (
     describe_size,
     describe_verdict,
     is_slight_gain,
-    is_time,
+    is_told_whole,
 )
 from dyno.judge.analysis.sentence import OPEN_WORDS, find_worst_verdict
 from dyno.numbers import format_percent
@@ -145,10 +146,14 @@ def _guess(rows: Sequence[Comparison], whom: str) -> str:
 
 
 def _describe_row(row: Comparison, who: str, whom: str) -> str:
-    """The only measurement, with its size or bound."""
-    subject = "it" if is_time(row.metric) else f"its {format_metric(row.metric)}"
+    """The only measurement, with its size or bound; with neither, why."""
+    is_open = row.verdict in OPEN_WORDS
+    if math.isnan(row.slowdown_percent):
+        told = _guess([row], whom) if is_open else describe_claim([row], row.verdict, whom)
+        return f"{'inconclusive: ' * is_open}{': '.join((f'{who} {told}', *row.notes))}"
+    subject = "it" if is_told_whole(row.metric) else f"its {format_metric(row.metric)}"
     margin = f"margin {row.margin_percent:g} %"
-    if row.verdict in OPEN_WORDS:
+    if is_open:
         between = f"{subject} {describe_range(row)} ({margin})"
         return f"inconclusive: {who} {_guess([row], whom)}: {between}"
     if row.verdict == "slower" or _is_gain(row):

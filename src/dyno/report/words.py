@@ -14,6 +14,7 @@ from dyno.judge.analysis.effect_words import (
     describe_word,
     format_metric_name,
     is_slight_gain,
+    measure_losses,
 )
 from dyno.numbers import format_interval
 from dyno.record import (
@@ -40,7 +41,7 @@ MDE80 = "MDE80: the smallest slowdown that this many blocks would find 4 times i
 
 #: How a verdict's word is to be taken.
 TONES: dict[str, Tone] = {"slower": "bad", "invalid": "bad", "faster": "good", "not slower": "good"}
-TONES |= {"inconclusive": "doubt", "doubtful": "doubt"}
+TONES |= {"inconclusive": "doubt", "doubtful": "doubt", "measured": ""}
 
 
 def format_size(row: Comparison) -> str:
@@ -60,8 +61,8 @@ def format_values(row: Comparison) -> tuple[str, str]:
 
 
 def format_ends(row: Comparison) -> tuple[str, str]:
-    size = f"{numbers.format_signed_percent(row.slowdown_percent)} %"
-    return size, format_interval(row.low_percent, row.high_percent)
+    size, low, high = measure_losses(row)
+    return f"{numbers.format_signed_percent(size)} %", format_interval(low, high)
 
 
 def tell_verdict(row: Comparison, margin: bool = False) -> TextSpan:

@@ -10,7 +10,7 @@ import pytest
 from made_rates import MadeServers, find_true_rate
 
 from dyno.instruments.capacity.search import ASKED, NARROW, STEPS_MOST, RateSearch
-from dyno.judge.capacity import find_restart_rate
+from dyno.judge.analysis.capacity import find_restart_rate
 from dyno.judge.stats.rate_at_limit import find_rate_at_limit
 from dyno.record.capacity import CapacityStep
 

@@ -6,11 +6,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from dyno import numbers
 from dyno.errors import UsageError
 from dyno.instruments.capacity.folder import CAPACITY_BLOCKS, CAPACITY_RECORD, CapacityFolder
 from dyno.record import RunSummary
-from dyno.record.capacity import CapacityResult
 from dyno.runs.run_folder import Instrument, RunFolder, RunProgress, SoFar
 from dyno.runs.run_summary import NOT_JUDGED, take_run
 
@@ -24,27 +22,27 @@ class Capacity(Instrument):
 
     def summarize(self, plain: RunSummary, path: Path) -> RunSummary:
         """The rate of each candidate, and the worst word."""
-        from dyno.judge.capacity import judge_capacity, judge_overall
+        from dyno.judge.analysis.capacity import judge_capacity
+        from dyno.judge.analysis.effect_words import describe_word
 
         folder = CapacityFolder(path)
         plan, blocks = folder.read_plan(), folder.read_blocks()
         made = replace(take_run(plain, plan.run), question=f"Which rate holds {plan.limit_words}?")
         if not blocks:
             return replace(made, sentence=NOT_JUDGED, is_playing=RunFolder(path).is_played())
-        result = judge_capacity(plan, blocks)
-        word = judge_overall(result.comparisons) if result.comparisons else ""
+        verdict = judge_capacity(plan, blocks)
         return replace(
             made,
-            overall="invalid" if result.client else word,
-            sentence=result.client or _describe_rates(result),
-            complete=result.complete,
-            is_doubtful=bool(result.doubts),
-            is_playing=not result.complete and RunFolder(path).is_played(),
+            overall=describe_word(plan.metric, verdict.overall),
+            sentence=verdict.sentence,
+            complete=verdict.complete,
+            is_doubtful=bool(verdict.doubts),
+            is_playing=not verdict.complete and RunFolder(path).is_played(),
         )
 
     def render_page(self, path: Path) -> str:
         """The answer, the curve, every step."""
-        from dyno.judge.capacity import judge_capacity
+        from dyno.judge.analysis.capacity import judge_capacity
         from dyno.report.capacity import render_capacity
 
         folder = CapacityFolder(path)
@@ -55,7 +53,7 @@ class Capacity(Instrument):
 
     def read_progress(self, path: Path) -> RunProgress:
         """Its blocks, and the intervals of rates from the second one on."""
-        from dyno.judge.capacity import judge_capacity
+        from dyno.judge.analysis.capacity import judge_capacity, measure_change
 
         folder = CapacityFolder(path)
         plan, blocks = folder.read_plan(), folder.read_blocks()
@@ -67,21 +65,9 @@ class Capacity(Instrument):
             at,
             plan.blocks,
             (sum(len(block.restarts) for block in blocks), "restart"),
-            rows=[
-                SoFar(title, it.candidate, it.change_percent, it.low_percent, it.high_percent, at)
-                for it in found
-            ],
+            rows=[SoFar(title, it.candidate, *measure_change(it), at) for it in found],
             size_title="change of the rate so far",
         )
-
-
-def _describe_rates(result: CapacityResult) -> str:
-    rates = (
-        f"{side.candidate} holds {numbers.format_quantity(side.rate_per_s, f'{result.unit}/s')}"
-        for side in result.candidates
-        if side.rate_per_s is not None
-    )
-    return "; ".join(rates) or f"no rate holds {result.limit_words}"
 
 
 INSTRUMENT = Capacity()

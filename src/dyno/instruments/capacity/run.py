@@ -19,9 +19,9 @@ from dyno.instruments.capacity.limits import count_events_least, parse_limits
 from dyno.instruments.capacity.player import LONGEST_S, BlockPlayer, BlockTold, Told
 from dyno.instruments.capacity.steps import find_patience_s
 from dyno.instruments.time.leftovers import drop_leftovers
-from dyno.judge.capacity import find_restart_rate, judge_capacity
+from dyno.judge.analysis.capacity import find_restart_rate, judge_capacity
 from dyno.record import Phase
-from dyno.record.capacity import CapacityBlock, CapacityPlan, CapacityResult, LimitTerm
+from dyno.record.capacity import CapacityBlock, CapacityPlan, CapacityVerdict, LimitTerm
 from dyno.runs.experiment import Experiment
 from dyno.runs.resolve.draft import Prepared, RunDraft
 from dyno.runs.resolve.experiment import list_changes_since, reopen_run
@@ -183,18 +183,18 @@ def make_plan(prepared: Prepared, asked: CapacityAsked) -> CapacityPlan:
 
 def play_capacity(
     prepared: Prepared, folder: CapacityFolder, tell: Callable[[Told], None]
-) -> CapacityResult:
+) -> CapacityVerdict:
     """Plays the blocks that are missing; ends early where the driver is the limit."""
     plan = folder.read_plan()
     with RunFolder(folder.path).hold_alone(), cache.keep_entries(_list_files(prepared)):
         player = BlockPlayer(plan, prepared, RunFolder(folder.path), tell)
         blocks = folder.read_blocks()
-        while not (result := judge_capacity(plan, blocks)).complete:
+        while not (verdict := judge_capacity(plan, blocks)).complete:
             block = player.play_block(len(blocks), _find_known(blocks))
             folder.write_block(block)
             blocks.append(block)
             tell(BlockTold(block))
-    return result
+    return verdict
 
 
 def _list_files(prepared: Prepared) -> list[Path]:

@@ -42,7 +42,7 @@ class Instructions(Instrument):
             candidates=tuple(side.name for side in count.candidates),
             workloads=(count.workload,),
             engines=tuple(dict.fromkeys(side.engine for side in count.candidates)),
-            overall=describe_word(count.metric, verdict.overall) if verdict.comparisons else "",
+            overall=describe_word(count.metric, verdict.overall),
             sentence=verdict.sentence,
             complete=True,
         )

@@ -31,10 +31,9 @@ from dyno.record.count import (
     FunctionChange,
     split_by_input,
 )
+from dyno.record.verdict import find_overall
 
 ALPHA = 0.05
-#: The worst first.
-ORDER: tuple[VerdictName, ...] = ("invalid", "slower", "inconclusive", "not slower", "faster")
 #: Degrees of freedom where repetitions agree to the last instruction.
 EXACT_FREEDOM = 30
 #: A function whose change is below this share of the base is not told.
@@ -51,7 +50,7 @@ def judge_counts(count: Count) -> Verdict:
     """The verdict of a count."""
     rows = compare_counts(count)
     return Verdict(
-        overall=min((row.verdict for row in rows), key=ORDER.index, default="inconclusive"),
+        overall=find_overall(rows),
         sentence=" ".join(describe_change(count, row) for row in rows),
         complete=True,
         comparisons=rows,

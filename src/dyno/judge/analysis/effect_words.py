@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 from dyno import numbers
 from dyno.judge.stats.verdict import LAST_SHARE
-from dyno.record import Comparison, Metric, Run, VerdictName
+from dyno.record import Comparison, Metric, Run
+from dyno.record.verdict import Overall
 
 _NAMES = {
     "rate_per_s": "rate",
@@ -60,6 +61,8 @@ class _Kind:
     verb: str = "is"
 
 
+#: Of a verb of kinds, what follows *may*.
+_MAY = {"is": "be", "takes": "take", "has": "have"}
 _TIME = _Kind("takes {} more time", "takes {} less time", "slower", "faster")
 _WAIT = _Kind("is {} longer", "is {} shorter", "slower", "faster")
 _COST = _Kind("is {} more", "is {} less", "dearer", "cheaper")
@@ -70,6 +73,7 @@ _MEMORY = _Kind(
 _INSTRUCTIONS = _Kind(
     "takes {} more instructions", "takes {} fewer instructions", "heavier", "lighter"
 )
+_CAPACITY = _Kind("holds {} less", "holds {} more", "less capacity", "more capacity", "has")
 _OTHER = _Kind("is {} worse", "is {} better", "worse", "better")
 
 
@@ -83,6 +87,8 @@ def _find_kind(metric: Metric) -> _Kind:
         return _TIME
     if "latency" in metric.name:
         return _WAIT
+    if metric.name == "capacity":
+        return _CAPACITY
     if metric.name == "instructions_per_op":
         return _INSTRUCTIONS
     if metric.name.endswith("_per_op"):
@@ -94,9 +100,32 @@ def _find_kind(metric: Metric) -> _Kind:
     return _OTHER
 
 
-def is_time(metric: Metric) -> bool:
-    """Is it told as time that work takes? A rate is."""
-    return _find_kind(metric) is _TIME
+def is_told_whole(metric: Metric) -> bool:
+    """Do its words say what is more or less, so that nobody need name the metric beside them?"""
+    return _find_kind(metric) in (_TIME, _CAPACITY)
+
+
+def describe_axis(rows: Sequence[Comparison]) -> str:
+    """What the percentages of rows are, of which a positive one is worse: `time` that work takes,
+    the `loss` of capacity, or the `change` of whatever it is.
+    """
+    kinds = [_find_kind(row.metric) for row in rows]
+    return (
+        {_TIME: "time", _CAPACITY: "loss"}.get(kinds[0], "change")
+        if len({*kinds}) == 1
+        else "change"
+    )
+
+
+def measure_losses(c: Comparison) -> tuple[float, float, float]:
+    """How much worse it is, and both ends, in the percentage that is told: of a capacity how much
+    less it holds, else the slowdown.
+    """
+    if _find_kind(c.metric) is not _CAPACITY:
+        return c.slowdown_percent, c.low_percent, c.high_percent
+    percents = (c.slowdown_percent, c.low_percent, c.high_percent)
+    loss, low, high = (100.0 * it / (100.0 + it) for it in percents)
+    return loss, low, high
 
 
 def is_slight_gain(c: Comparison) -> bool:
@@ -113,7 +142,7 @@ def describe_verdict(c: Comparison) -> str:
     return describe_word(c.metric, "not slower" if is_slight_gain(c) else c.verdict)
 
 
-def describe_word(metric: Metric, verdict: VerdictName) -> str:
+def describe_word(metric: Metric, verdict: Overall) -> str:
     """`faster` of a size is `smaller`, `not slower` of memory is `not more memory`."""
     kind = _find_kind(metric)
     words = {"slower": kind.worse, "not slower": f"not {kind.worse}", "faster": kind.better}
@@ -139,7 +168,7 @@ def describe_claim(own: Sequence[Comparison], word: str, whom: str) -> str:
     kind = _choose_kind(own)
     than = kind.better if word.endswith("faster") else kind.worse
     if word.startswith("maybe"):
-        return f"may {'be' if kind.verb == 'is' else 'take'} {than} than {whom}"
+        return f"may {_MAY[kind.verb]} {than} than {whom}"
     if word.startswith("not"):
         return f"{kind.verb} {'not' if kind.verb == 'is' else 'no'} {than} than {whom}"
     return f"{kind.verb} {than} than {whom}"
@@ -179,7 +208,7 @@ def describe_bound(c: Comparison) -> str:
     kind = _find_kind(c.metric)
     if c.high_percent <= 0.0:
         return f"{kind.verb} no {kind.worse}"
-    return f"{kind.verb} at most {numbers.format_percent(c.high_percent)} {kind.worse}"
+    return f"{kind.verb} at most {numbers.format_percent(measure_losses(c)[2])} {kind.worse}"
 
 
 def describe_size(c: Comparison) -> str:
@@ -187,10 +216,9 @@ def describe_size(c: Comparison) -> str:
     kind, gain = _find_kind(c.metric), c.slowdown_percent < 0
     if times := describe_times(c):
         return f"is {times} {kind.better if gain else kind.worse}"
-    said = (kind.less if gain else kind.more).format(
-        numbers.format_percent(abs(c.slowdown_percent))
-    )
-    ends = (-c.high_percent, -c.low_percent) if gain else (c.low_percent, c.high_percent)
+    loss, low, high = measure_losses(c)
+    said = (kind.less if gain else kind.more).format(numbers.format_percent(abs(loss)))
+    ends = (-high, -low) if gain else (low, high)
     return f"{said} {numbers.format_interval(*ends, _format_end)}"
 
 
@@ -221,7 +249,8 @@ def describe_range(c: Comparison) -> str:
     kind = _find_kind(c.metric)
     if c.low_percent >= 0 or c.high_percent <= 0:
         return describe_size(c)
-    low, high = numbers.format_percent(-c.low_percent), numbers.format_percent(c.high_percent)
+    _, least, most = measure_losses(c)
+    low, high = numbers.format_percent(-least), numbers.format_percent(most)
     verb, *words = kind.more.split(" {} ")
     less = kind.less.split(" {} ")[1].removesuffix(" time").removesuffix(" memory")
     return f"{verb} between {low} {less} and {high} {words[0]}"

@@ -9,6 +9,7 @@ and an intersection-union test of level α asks for no correction.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import cast
@@ -23,6 +24,7 @@ from dyno.judge.stats.hosts import estimate_heterogeneity
 from dyno.judge.stats.interval import (
     ALIKE_LEVEL,
     BLOCKS_LEAST,
+    Interval,
     compute_sign_flip_p,
     compute_t_interval,
     estimate_hodges_lehmann,
@@ -43,7 +45,7 @@ from dyno.judge.stats.verdict import (
     choose_verdicts,
     compute_unseen_share,
 )
-from dyno.record import Comparison, HostEffect, VerdictName
+from dyno.record import Comparison, HostEffect, Metric, VerdictName
 
 #: With no more hosts than this, t has two degrees of freedom at the most.
 FEW_HOSTS = 3
@@ -82,28 +84,56 @@ def _compute_estimates(
         yield Estimate(line, interval, float(p_value))
 
 
-def _build_row(context: ComparisonContext, estimate: Estimate) -> Comparison:
-    line, interval = estimate.line, estimate.interval
-    verdict, notes = choose_verdict(context, estimate)
-    log_ratio, n = float(interval.estimate), line.logs.size
-    second = line.data.size >= BLOCKS_LEAST
-    row = Comparison(
-        metric=line.metric,
-        primary=line.primary,
-        base=line.effect.base,
-        candidate=line.effect.candidate,
-        base_value=_compute_geometric_mean(line, line.base_values),
-        candidate_value=_compute_geometric_mean(line, line.values),
-        change_percent=to_percent(-log_ratio if line.metric.better == "higher" else log_ratio),
+def build_row(
+    metric: Metric,
+    names: tuple[str, str],
+    values: tuple[float, float],
+    interval: Interval | None,
+    margin_percent: float,
+    blocks: int,
+) -> Comparison:
+    """A primary comparison of base and candidate with the interval of its log time ratio, NaN where
+    there is none; open, until somebody chooses the word.
+    """
+    log_ratio, low, high, sd, error = (
+        map(float, (interval.estimate, interval.low, interval.high, interval.sd, interval.error))
+        if interval
+        else [math.nan] * 5
+    )
+    return Comparison(
+        metric,
+        True,
+        *names,
+        *values,
+        change_percent=to_percent(-log_ratio if metric.better == "higher" else log_ratio),
         slowdown_percent=to_percent(log_ratio),
-        low_percent=to_percent(float(interval.low)),
-        high_percent=to_percent(float(interval.high)),
-        margin_percent=line.margin_percent,
-        blocks=n,
+        low_percent=to_percent(low),
+        high_percent=to_percent(high),
+        margin_percent=margin_percent,
+        blocks=blocks,
+        dropped=0,
+        sd_percent=to_percent(sd),
+        mde80_percent=math.nan,
+        p_value=math.nan,
+        verdict="inconclusive",
+        error_percent=to_percent(error),
+        freedom=interval.freedom if interval else 0,
+    )
+
+
+def _build_row(context: ComparisonContext, estimate: Estimate) -> Comparison:
+    line, n = estimate.line, estimate.line.logs.size
+    verdict, notes = choose_verdict(context, estimate)
+    second = line.data.size >= BLOCKS_LEAST
+    means = [_compute_geometric_mean(line, it) for it in (line.base_values, line.values)]
+    names = (line.effect.base, line.effect.candidate)
+    row = structs.replace(
+        build_row(
+            line.metric, names, (means[0], means[1]), estimate.interval, line.margin_percent, n
+        ),
+        primary=line.primary,
         dropped=context.dropped.get(line.metric.workload, 0),
         sd_percent=to_percent(float(line.logs.std(ddof=1))),
-        error_percent=to_percent(float(interval.error)),
-        freedom=interval.freedom,
         mde80_percent=_compute_mde80_percent(context, estimate),
         p_value=estimate.p,
         verdict=verdict,

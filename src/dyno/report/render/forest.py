@@ -13,11 +13,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from dyno import numbers
-from dyno.judge.analysis.effect_words import (
-    describe_ratio,
-    is_slight_gain,
-    is_time,
-)
+from dyno.judge.analysis.effect_words import describe_axis, describe_ratio, is_slight_gain
 from dyno.record import Candidate, Comparison, VerdictName
 from dyno.report import words
 from dyno.report.html.markup import render
@@ -87,7 +83,7 @@ def build_forest(sides: Sequence[Candidate], rows: Sequence[NamedRow], level: st
     """The table of `rows`, by pair of candidates where there are several."""
     scale = _make_scale([it.row for it in rows])
     pairs = list(dict.fromkeys((it.row.candidate, it.row.base) for it in rows))
-    timed = all(is_time(it.row.metric) for it in rows)
+    what = describe_axis([it.row for it in rows])
     groups = [
         (
             " against ".join(name_pair(sides, *pair)) if len(pairs) > 1 else "",
@@ -99,9 +95,9 @@ def build_forest(sides: Sequence[Candidate], rows: Sequence[NamedRow], level: st
         _TEMPLATE,
         groups=groups,
         ticks=list(_list_ticks(scale, {it.row.margin_percent for it in rows})),
-        what="time" if timed else "change",
-        less="← less time" if timed else "← better",
-        more="more time →" if timed else "worse →",
+        what=what,
+        less="← less time" if what == "time" else "← better",
+        more="more time →" if what == "time" else "worse →",
         level=level,
     )
 
@@ -137,7 +133,7 @@ def _choose_step(least: float) -> float:
 
 
 def _describe(it: NamedRow, scale: _Scale) -> dict[str, object]:
-    row = it.row
+    row, (size, ends) = it.row, words.format_ends(it.row)
     title = it.title if it.title == it.name else f"{it.title[0].upper()}{it.title[1:]}"
     return {
         "title": title,
@@ -148,8 +144,8 @@ def _describe(it: NamedRow, scale: _Scale) -> dict[str, object]:
         "word": it.verdict,
         "ratio": describe_ratio(row),
         "plot": _draw_row(row, scale),
-        "size": numbers.format_signed_percent(row.slowdown_percent),
-        "ends": numbers.format_interval(row.low_percent, row.high_percent),
+        "size": size.removesuffix(" %"),
+        "ends": ends,
         "base": numbers.format_quantity(row.base_value, row.metric.unit),
         "candidate": numbers.format_quantity(row.candidate_value, row.metric.unit),
     }

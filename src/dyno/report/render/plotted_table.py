@@ -12,7 +12,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
 from dyno import numbers
-from dyno.judge.analysis.effect_words import describe_ratio, is_time
+from dyno.judge.analysis.effect_words import describe_axis, describe_ratio
 from dyno.record import Candidate, Comparison
 from dyno.report import words
 from dyno.report.names import NamedRow, name_pair
@@ -68,8 +68,7 @@ class PlottedTable:
     @property
     def head(self) -> str:
         """What the numbers are: time where every row is told as time."""
-        what = "time" if all(is_time(it.row.metric) for it in self.rows) else "change"
-        return f"{what} [{self.level}]"
+        return f"{describe_axis([it.row for it in self.rows])} [{self.level}]"
 
     @property
     def groups(self) -> list[tuple[str, str]]:

@@ -1,33 +1,38 @@
-"""The answer of `dyno capacity`: each candidate's highest rate that holds the limit, and words.
+"""Capacities compared: more capacity, not less, less, or inconclusive.
 
 The unit is the restart: each gives one rate (`stats/rate_at_limit.py`), and the interval is
 Student's over their logs. Candidates are compared block by block, by the log of the ratio of their
-rates, and the words are a comparison's: *less* is *slower*.
+rates, as times are: *less capacity* is *slower*.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
+from typing import cast
 
 import numpy as np
+from msgspec.structs import replace
 
+from dyno import numbers
+from dyno.judge.analysis.effect_words import measure_losses
+from dyno.judge.analysis.rows import build_row
 from dyno.judge.stats.interval import Interval, compute_t_interval
-from dyno.judge.stats.log_ratio import to_log, to_percent
+from dyno.judge.stats.log_ratio import to_log
 from dyno.judge.stats.rate_at_limit import estimate_load_slope, find_rate_at_limit
 from dyno.judge.stats.verdict import adjust_holm, choose_verdicts
+from dyno.record import Comparison, Doubt, Finding, VerdictName
 from dyno.record.capacity import (
     CandidateCapacity,
     CapacityBlock,
-    CapacityComparison,
     CapacityPlan,
     CapacityRestart,
-    CapacityResult,
     CapacityStep,
-    CapacityWord,
+    CapacityVerdict,
 )
 from dyno.record.clients import summarize_client_loads
+from dyno.record.verdict import find_overall
 
 LEVEL = 0.05
 #: Fewer restarts have no interval.
@@ -38,29 +43,41 @@ CLIENT_LEAST = 2
 BUSY_PERCENT = 90.0
 #: In a closed loop, of what the same script does without an engine.
 CLIENT_SHARE = 0.7
-#: A comparison's words, in a capacity's.
 #: Of the load's log over the rate's. Where it rises more slowly, an interval holds the rate less
 #: often than it says (docs/evidence/second-attack.md).
 SLOPE_LEAST = 0.9
-WORDS: dict[str, CapacityWord] = {"faster": "more", "slower": "less", "not slower": "not less"}
-ORDER: tuple[CapacityWord, ...] = ("less", "inconclusive", "not less", "more")
+MORE_TELL = "more --blocks or a longer --step may tell"
 
 
-def judge_capacity(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> CapacityResult:
-    """The answer so far."""
+def judge_capacity(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> CapacityVerdict:
+    """The verdict so far; where the driver is the limit, nothing is an answer."""
     names = [side.name for side in plan.run.candidates]
     by_name = {name: [_find_restart(block, name) for block in blocks] for name in names}
     candidates = tuple(summarize_candidate(name, by_name[name]) for name in names)
-    client = explain_client(plan, blocks)
-    (stream,) = plan.run.workloads[0].phases[0].streams
-    return CapacityResult(
-        limit_words=plan.limit_words,
-        unit=stream.unit if stream.units_per_event == 1 else "event",
+    client, doubts = explain_client(plan, blocks), find_doubts(plan, blocks, candidates)
+    rows = compare_capacities(plan, candidates, doubts, bool(client))
+    overall = "invalid" if client else find_overall(rows)
+    if overall == "measured" and candidates[0].rate_per_s is None:
+        overall = "inconclusive"
+    complete = len(blocks) >= plan.blocks or bool(client)
+    reasons = [*(it.sentence for own in doubts.values() for it in own), *[MORE_TELL] * complete]
+    rates = (
+        f"{side.candidate} holds {numbers.format_quantity(side.rate_per_s, f'{plan.unit}/s')}"
+        for side in candidates
+        if side.rate_per_s is not None
+    )
+    return CapacityVerdict(
+        overall=overall,
+        sentence=client or "; ".join(rates) or f"no rate holds {plan.limit_words}",
+        complete=complete,
+        comparisons=rows,
+        findings=(
+            *[Finding("client_bottleneck", "invalid", client)] * bool(client),
+            *(Finding(it.audit, "doubtful", it.sentence) for own in doubts.values() for it in own),
+        ),
+        dropped=(),
+        reason="; ".join(reasons) if overall == "inconclusive" else "",
         candidates=candidates,
-        comparisons=compare_capacities(candidates, plan.margin_percent),
-        client=client,
-        doubts=tuple(list_doubts(plan, blocks, candidates)),
-        complete=len(blocks) >= plan.blocks or bool(client),
         hosts=summarize_client_loads(
             load for name in names for step in _list_highest(blocks, name) for load in step.clients
         ),
@@ -106,17 +123,37 @@ def summarize_candidate(name: str, restarts: Sequence[CapacityRestart]) -> Candi
 
 
 def compare_capacities(
-    candidates: Sequence[CandidateCapacity], margin_percent: float
-) -> tuple[CapacityComparison, ...]:
+    plan: CapacityPlan,
+    candidates: Sequence[CandidateCapacity],
+    doubts: Mapping[str, Sequence[Doubt]],
+    is_invalid: bool,
+) -> tuple[Comparison, ...]:
     """Each candidate against the first, block by block; Holm counts all."""
     base, *others = candidates
-    known = [(other, _compute_interval(base, other)) for other in others]
-    p_values = np.asarray([1.0 if each is None else float(each.p) for _, each in known])
-    adjusted = adjust_holm(p_values) if known else p_values
-    return tuple(
-        _make_comparison(base, other, interval, float(p), margin_percent)
-        for (other, interval), p in zip(known, adjusted, strict=True)
-    )
+    known = [_compute_interval(base, other) for other in others]
+    p_values = adjust_holm(np.asarray([1.0 if it is None else float(it.p) for it in known]))
+    rows = []
+    for other, interval, p in zip(others, known, p_values, strict=True):
+        word, only = _choose_word(base, other, interval, float(p), plan.margin_percent)
+        names = (base.candidate, other.candidate)
+        rates = (base.rate_per_s or math.nan, other.rate_per_s or math.nan)
+        margin, blocks = plan.margin_percent, len(base.restarts)
+        rows.append(
+            replace(
+                build_row(plan.metric, names, rates, interval, margin, blocks),
+                p_value=float(p),
+                verdict="invalid" if is_invalid else word,
+                notes=(f"only {only} holds the limit",) if only else (),
+                doubts=tuple(it for name in ("", *names) for it in doubts.get(name, ())),
+            )
+        )
+    return tuple(rows)
+
+
+def measure_change(row: Comparison) -> tuple[float, float, float]:
+    """How the candidate's rate differs from the base's, in percent, with its interval."""
+    loss, low, high = measure_losses(row)
+    return -loss, -high, -low
 
 
 def _compute_interval(base: CandidateCapacity, other: CandidateCapacity) -> Interval | None:
@@ -128,53 +165,40 @@ def _compute_interval(base: CandidateCapacity, other: CandidateCapacity) -> Inte
     return compute_t_interval(np.asarray(logs), LEVEL)
 
 
-def _make_comparison(
+def _choose_word(
     base: CandidateCapacity,
     other: CandidateCapacity,
     interval: Interval | None,
     p: float,
     margin_percent: float,
-) -> CapacityComparison:
-    names = base.candidate, other.candidate
-    if interval is None:
-        unknown = _compare_unknown(base, other)
-        return CapacityComparison(
-            *names, math.nan, math.nan, math.nan, margin_percent, word=unknown
+) -> tuple[VerdictName, str]:
+    """The verdict; and who alone holds the limit, where one of two does at no rate, in any restart,
+    and the other always does.
+    """
+    if interval is not None:
+        found = choose_verdicts(
+            interval,
+            to_log(margin_percent),
+            blocks=len(base.restarts),
+            last=True,
+            significant=p <= LEVEL,
         )
-    found = choose_verdicts(
-        interval,
-        to_log(margin_percent),
-        blocks=len(base.restarts),
-        last=True,
-        significant=p <= LEVEL,
-    )
-    return CapacityComparison(
-        *names,
-        change_percent=to_percent(-float(interval.estimate)),
-        low_percent=to_percent(-float(interval.high)),
-        high_percent=to_percent(-float(interval.low)),
-        margin_percent=margin_percent,
-        word=WORDS.get(str(found), "inconclusive"),
-    )
-
-
-def _compare_unknown(base: CandidateCapacity, other: CandidateCapacity) -> CapacityWord:
-    """Where one of two holds the limit at no rate, in any restart, and the other always does."""
+        return cast("VerdictName", str(found)), ""
     known = [side for side in (base, other) if len(side.restarts) >= BLOCKS_LEAST]
     none = [side for side in known if not any(side.restarts)]
     every = [side for side in known if all(side.restarts)]
     if len(none) == len(every) == 1:
-        return "less" if none[0] is other else "more"
-    return "inconclusive"
-
-
-def judge_overall(comparisons: Sequence[CapacityComparison]) -> CapacityWord:
-    """The worst word: less, then inconclusive, then not less, then more."""
-    return min((each.word for each in comparisons), key=ORDER.index)
+        return "slower" if none[0] is other else "faster", every[0].candidate
+    return "inconclusive", ""
 
 
 def explain_client(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> str:
     """Why the driver and not a server is the limit; empty where it is not."""
+    found = _find_client_limit(plan, blocks)
+    return f"the driver, not the server, is the limit: {found}" if found else ""
+
+
+def _find_client_limit(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> str:
     broken = [block.baselines[-1] for block in blocks if not block.baselines[-1].holds]
     if len(blocks) >= CLIENT_LEAST and 2 * len(broken) > len(blocks):
         rate = max(each.rate_per_s for each in broken)
@@ -224,31 +248,32 @@ def _list_highest(blocks: Sequence[CapacityBlock], name: str) -> list[CapacitySt
     return [max(steps, key=lambda step: step.rate_per_s) for steps in held if steps]
 
 
-def list_doubts(
+def find_doubts(
     plan: CapacityPlan, blocks: Sequence[CapacityBlock], candidates: Sequence[CandidateCapacity]
-) -> list[str]:
-    """What the figures may not say."""
-    doubts = []
+) -> dict[str, list[Doubt]]:
+    """What the figures may not say, by candidate; by no name what concerns all."""
+    doubts: dict[str, list[Doubt]] = {}
     near = [block.baselines[0] for block in blocks if not block.baselines[0].holds]
     if 2 * len(near) > len(blocks):
-        doubts.append(
+        told = (
             f"without an engine the script breaks {plan.limit_words} at "
             f"{min(each.rate_per_s for each in near):,.0f} events/s, so the driver is a good part "
             "of the answer"
         )
+        doubts[""] = [Doubt("client_bottleneck", told)]
     for each in candidates:
+        own = doubts.setdefault(each.candidate, [])
         none = sum(rate is None for rate in each.restarts)
         if 0 < none < len(each.restarts):
-            doubts.append(
-                f"{none} of {len(each.restarts)} restarts of {each.candidate} held the limit at "
-                "no rate"
-            )
+            told = f"{none} of {len(each.restarts)} restarts of {each.candidate} held the limit at "
+            own.append(Doubt("restarts", f"{told}no rate"))
         steps = [step for block in blocks for step in _find_restart(block, each.candidate).steps]
         slope = estimate_load_slope([s.rate_per_s for s in steps], [s.load for s in steps])
         if slope is not None and slope < SLOPE_LEAST:
-            doubts.append(
+            told = (
                 f"on {each.candidate} a rate twice as high raises {plan.limit_words.split('<')[0]} "
                 f"by {100 * (2**slope - 1):.0f} % only, so the rate at the limit is loosely known "
                 "and its interval too narrow"
             )
+            own.append(Doubt("slope", told))
     return doubts
