@@ -96,7 +96,7 @@ def test_an_interval_that_no_axis_holds_is_cut_with_an_arrow_and_no_number_draws
 def test_a_headline_says_who_is_faster_in_how_many_and_what_is_open(book: Book) -> None:
     def told(*rows: Comparison) -> str:
         made = with_rows(book, *rows)
-        return build_headline(made.run, made.verdict)
+        return build_headline(made.run.candidates, made.verdict)
 
     gains = [row("faster", phase) for phase in "abc"]
     assert told(*gains, row("inconclusive", "d")) == (
@@ -119,14 +119,14 @@ def test_a_headline_says_who_is_faster_in_how_many_and_what_is_open(book: Book) 
 def test_a_headline_says_that_a_declared_metric_is_missing(book: Book) -> None:
     made = with_rows(book, row("faster"))
     verdict = structs.replace(made.verdict, overall="inconclusive")
-    told = build_headline(made.run, verdict)
+    told = build_headline(made.run.candidates, verdict)
     assert told.startswith("Inconclusive, since a primary metric was not measured: new is faster")
 
 
 def test_with_many_candidates_the_worst_are_named_first_and_the_others_counted(book: Book) -> None:
     rows = [row("not slower", candidate=name) for name in "abcd"] + [row("slower", candidate="z")]
     made = with_rows(book, *rows)
-    told = build_headline(made.run, made.verdict)
+    told = build_headline(made.run.candidates, made.verdict)
     assert told.startswith("z is slower than old")
     assert told.endswith("2 more candidates: 2 not slower")
 
@@ -134,7 +134,7 @@ def test_with_many_candidates_the_worst_are_named_first_and_the_others_counted(b
 def test_of_candidates_of_which_nothing_is_settled_it_is_said_once(book: Book) -> None:
     rows = [row("inconclusive", phase, name) for phase in "ab" for name in ("new", "newer")]
     made = with_rows(book, *rows)
-    assert build_headline(made.run, made.verdict) == (
+    assert build_headline(made.run.candidates, made.verdict) == (
         "Inconclusive in all 2 measurements: new and newer may be slower than old or not"
     )
 
@@ -173,17 +173,21 @@ def test_why_a_run_is_invalid_doubtful_or_open_stands_in_its_first_screen(book: 
 def test_reasons_beyond_three_are_counted(book: Book) -> None:
     found = tuple(Finding(f"audit{at}", "invalid", "so it is") for at in range(5))
     made = with_rows(book, row("invalid"), findings=found)
-    assert list_reasons(made.run, made.verdict)[-1] == "and 2 more reasons, in the report"
+    assert list_reasons(made.verdict, ())[-1] == "and 2 more reasons, in the report"
+
+
+def tell_largest(book: Book) -> str:
+    return describe_largest(book.verdict, name_measurements(book.run, book.verdict.comparisons))
 
 
 def test_the_largest_effect_is_told_of_several_and_a_loss_before_a_gain(book: Book) -> None:
     rows = [row("slower", "a"), row("faster", "b"), row("faster", "c", slowdown_percent=-40.0)]
     made = with_rows(book, *rows)
-    assert describe_largest(made.run, made.verdict).startswith("largest loss: ")
+    assert tell_largest(made).startswith("largest loss: ")
     made = with_rows(book, *rows[1:])
-    assert "takes 40 % less time" in describe_largest(made.run, made.verdict)
-    assert "1.7× faster" in describe_largest(made.run, made.verdict)
-    assert not describe_largest(*(lambda it: (it.run, it.verdict))(with_rows(book, rows[0])))
+    assert "takes 40 % less time" in tell_largest(made)
+    assert "1.7× faster" in tell_largest(made)
+    assert not tell_largest(with_rows(book, rows[0]))
 
 
 def titled(run: Run, **titles: str) -> Run:

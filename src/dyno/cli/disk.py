@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 #: What a job needs to be measured, in s.
 SHORTEST_S = 0.05
-#: That of a path whose numbers an audit calls invalid.
-INVALID_EXIT = judged_run.EXITS["invalid"]
 
 
 @click.command("disk")
@@ -111,11 +109,11 @@ def play_and_tell(run: DiskRun, fio: Fio, folder: Path, words: Mapping[str, Any]
 
     with tell_what_stays(folder):
         run = play_disks(run, fio, folder, judged_run.print_progress)
-    return choose_exit_code(tell_disks(folder, run, words["json_file"]), words["strict"])
+    asked = judged_run.read_asked(words)
+    return asked.choose_exit_code(tell_disks(folder, run, asked.json_file))
 
 
 def tell_disks(folder: Path, run: DiskRun, json_file: Path | None) -> DiskVerdict:
-    from dyno.instruments.disk.run import is_over
     from dyno.instruments.disk.verdict import judge_disks
     from dyno.report.disks import render_disks
     from dyno.report.html.page import replace_file
@@ -126,7 +124,7 @@ def tell_disks(folder: Path, run: DiskRun, json_file: Path | None) -> DiskVerdic
         write_verdict(run, verdict, json_file)
     print_disks(run, verdict)
     screen.print_line(f"report: {page}")
-    if not is_over(run):
+    if not verdict.complete:
         screen.print_line(f"to go on: dyno resume {folder.name}")
     return verdict
 
@@ -134,7 +132,8 @@ def tell_disks(folder: Path, run: DiskRun, json_file: Path | None) -> DiskVerdic
 def resume_run(folder: Path, words: Mapping[str, Any]) -> int:
     """Goes on with a run that was stopped; one that is over is told again."""
     from dyno.instruments.disk.fio import find_fio
-    from dyno.instruments.disk.run import is_over, reopen_disk_run
+    from dyno.instruments.disk.run import reopen_disk_run
+    from dyno.instruments.disk.verdict import is_over
     from dyno.record.disk import DISK_RECORD, DiskRun
     from dyno.runs.run_folder import read_json
 
@@ -142,7 +141,8 @@ def resume_run(folder: Path, words: Mapping[str, Any]) -> int:
     judged_run.sweep()
     run = read_json(DiskRun, folder / DISK_RECORD)
     if is_over(run) and run.is_traced:
-        return choose_exit_code(tell_disks(folder, run, words["json_file"]), words["strict"])
+        asked = judged_run.read_asked(words)
+        return asked.choose_exit_code(tell_disks(folder, run, asked.json_file))
     fio = find_fio(judged_run.print_progress)
     run = reopen_disk_run(folder, fio, words["writable"])
     return play_and_tell(run, fio, folder, words)
@@ -177,23 +177,23 @@ def _make_plan(words: dict[str, Any]) -> DiskPlan:
     )
 
 
-def choose_exit_code(verdict: DiskVerdict, strict: bool) -> int:
-    """The exit code of a verdict, as `compare` has it; of a single path 0, or 3."""
-    if strict and verdict.list_findings("doubtful") and verdict.overall != "invalid":
-        return judged_run.DOUBTFUL_EXIT
-    if verdict.overall is None:
-        return INVALID_EXIT if verdict.list_findings("invalid") else 0
-    return judged_run.EXITS[verdict.overall]
-
-
 def write_verdict(run: DiskRun, verdict: DiskVerdict, file: Path) -> None:
-    """`--json`: the verdict (`record/disk.py`, `DiskVerdict`), and as `jobs` what each job did on
-    each side (`report/text/disks.py`, `JobSummary`; latencies in ns).
+    """`--json`: as that of a comparison (`report/export.py`), a row's `phase` is its job; `overall`
+    is null for a single path. As `jobs` stands what each job did on each side (`report/disks.py`,
+    `JobSummary`; latencies in ns), and `findings` and `error_rates` as the verdict has them.
     """
     from dyno.record.decode import encode
     from dyno.report.disks import summarize_jobs
+    from dyno.report.export import to_json_result
 
-    told = encode(verdict) | {"jobs": [encode(each) for each in summarize_jobs(run)]}
+    told = to_json_result(verdict) | {"jobs": [encode(each) for each in summarize_jobs(run)]}
+    told |= {name: encode(getattr(verdict, name)) for name in ("findings", "error_rates")}
+    if verdict.overall == "measured":
+        told["overall"] = None
+    for one, row in zip(told["comparisons"], verdict.comparisons, strict=True):
+        one |= {"job": row.metric.phase, "p_value": row.p_value}
+        one |= {"base_rate": row.base_value, "candidate_rate": row.candidate_value}
+        one |= {"slowdown_percent": row.slowdown_percent}
     write_json_file(file, told)
 
 
@@ -226,4 +226,4 @@ def report_run(folder: Path, profile_format: str | None, words: Mapping[str, Any
     refuse_formats(words)
     run = read_json(DiskRun, folder / DISK_RECORD)
     verdict = tell_disks(folder, run, asked.json_file)
-    return choose_exit_code(verdict, strict=True) if asked.strict else 0
+    return asked.choose_exit_code(verdict) if asked.strict else 0

@@ -6,12 +6,12 @@ Times are in ns, sizes in bytes, rates per second. What could not be seen is Non
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Literal
 
 from dyno.record.run import BLOCKS_MOST
 from dyno.record.schema import SCHEMA, Finite, Int64, Record, require
-from dyno.record.verdict import Soundness, VerdictName
+from dyno.record.trial import Metric
+from dyno.record.verdict import Finding, Verdict
 
 #: The record of a run of disks in its folder.
 DISK_RECORD = "disk.json"
@@ -284,6 +284,10 @@ class DiskRun(Record):
         """How many blocks are whole: each side played each of its jobs."""
         return len({play.block for play in self.plays})
 
+    def find_metric(self, job: str) -> Metric:
+        """The rate of a job."""
+        return Metric(self.matrix, job, "", "rate_per_s", "/s", "higher")
+
     def list_jobs(self, side: DiskSide) -> tuple[DiskJob, ...]:
         """The jobs as a side plays them."""
         return side.jobs or self.jobs
@@ -304,31 +308,9 @@ class DiskRun(Record):
         ]
 
 
-class DiskComparison(Record):
-    """A side against the base in a job: `slowdown_percent` = time ratio of an operation − 1, with
-    the bounds of its interval. `p_value` counts all analyses and comparisons (Holm).
-    """
-
-    job: str
-    base: str
-    candidate: str
-    base_rate: Finite
-    candidate_rate: Finite
-    slowdown_percent: Finite
-    low_percent: Finite
-    high_percent: Finite
-    margin_percent: Finite
-    blocks: Int64
-    p_value: Finite
-    verdict: VerdictName
-
-
-class DiskFinding(Record):
+class DiskFinding(Finding):
     """An audit's judgement of some sides in some jobs; empty means all of them."""
 
-    audit: str
-    soundness: Soundness
-    sentence: str
     sides: tuple[str, ...] = ()
     jobs: tuple[str, ...] = ()
 
@@ -350,17 +332,7 @@ class DiskErrorRates(Record):
     words: dict[str, Int64]
 
 
-class DiskVerdict(Record):
-    """What a run says: `overall` is None for a single path, of which nothing is compared.
-    `error_rates` are those of an A/A run that is long enough.
-    """
+class DiskVerdict(Verdict):
+    """A verdict on paths; `error_rates` are those of an A/A run that is long enough."""
 
-    overall: VerdictName | None
-    sentence: str
-    comparisons: tuple[DiskComparison, ...]
-    findings: tuple[DiskFinding, ...]
     error_rates: DiskErrorRates | None = None
-
-    def list_findings(self, *soundness: str) -> Sequence[DiskFinding]:
-        """Those of some kinds."""
-        return [each for each in self.findings if each.soundness in soundness]

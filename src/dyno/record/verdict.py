@@ -215,6 +215,10 @@ class Verdict(Record):
     rehearsal: Rehearsal | None = None
     schema: Int64 = SCHEMA
 
+    def list_findings(self, *soundness: Soundness) -> list[Finding]:
+        """Those of some kinds."""
+        return [it for it in self.findings if it.soundness in soundness]
+
     @property
     def doubts(self) -> tuple[Doubt, ...]:
         """Those of the primaries, or of the means that decide, that say something; none where the
@@ -224,8 +228,7 @@ class Verdict(Record):
         if self.overall == "invalid":
             return ()
         if self.overall == "measured":
-            found = (it for it in self.findings if it.soundness == "doubtful")
-            return tuple(Doubt(it.audit, it.sentence) for it in found)
+            return tuple(Doubt(it.audit, it.sentence) for it in self.list_findings("doubtful"))
         decisive = self.means or [row for row in self.comparisons if row.primary]
         doubted = [row for row in decisive if row.is_doubtful]
         return tuple(dict.fromkeys(doubt for row in doubted for doubt in row.doubts))

@@ -170,7 +170,7 @@ def build_answer(plan: CapacityPlan, verdict: CapacityVerdict) -> list[doc.Block
     sides, level = plan.run.candidates, format_level(plan.run).removesuffix(" interval")
     title = f"rate that holds {plan.limit_words}"
     named = [NamedRow(title, "", row) for row in verdict.comparisons]
-    head = [build_headline(plan.run, verdict)] if named or verdict.overall == "invalid" else []
+    head = [build_headline(sides, verdict)] if named or verdict.overall == "invalid" else []
     rows = [
         (
             side.candidate,
@@ -183,7 +183,7 @@ def build_answer(plan: CapacityPlan, verdict: CapacityVerdict) -> list[doc.Block
     columns = doc.make_columns("candidate", "mean", "95 % interval", after=("restarts",))
     return [
         *(doc.Prose(f"{it}.", choose_tone(verdict)) for it in head),
-        *doc.list_prose(f"{it}." for it in list_reasons(plan.run, verdict)),
+        *doc.list_prose(f"{it}." for it in list_reasons(verdict, named)),
         *([doc.Forest(sides, named, level)] if named else []),
         *doc.list_prose(describe_rates(plan, verdict)),
         doc.RowTable(

@@ -20,7 +20,10 @@ from dyno.record.disk import (
     RunCommits,
 )
 from dyno.report import document as doc
-from dyno.report.words import TONES, format_count
+from dyno.report.headline import build_headline, describe_largest, list_reasons
+from dyno.report.names import NamedRow
+from dyno.report.sections.verdict import choose_tone
+from dyno.report.words import format_count
 
 #: What each part of a request's time is called.
 PARTS = ("submit", "queue", "device", "rest", "completion")
@@ -261,7 +264,7 @@ def render_disks(run: DiskRun, verdict: DiskVerdict) -> str:
     from dyno.report.html.page import PageHead, build_page  # not loaded for a terminal
 
     head = PageHead(
-        title=f"{run.name}: {verdict.overall or 'measured'}",
+        title=f"{run.name}: {verdict.overall}",
         eyebrow="Dyno disk",
         heading=run.name,
         question=run.question or "What does this disk do under a database?",
@@ -322,21 +325,8 @@ PARTS_MEAN = (
 
 
 def _list_verdict(run: DiskRun, verdict: DiskVerdict) -> list[doc.Block]:
-    invalid = not verdict.overall and verdict.list_findings("invalid")
-    tone = TONES.get("invalid" if invalid else verdict.overall or "", "")
-    rows = [
-        (
-            row.job,
-            *((row.candidate,) if len(run.sides) > 2 else ()),
-            doc.TextSpan(row.verdict, TONES.get(row.verdict, "")),
-            numbers.format_signed_percent(row.slowdown_percent),
-            numbers.format_interval(row.low_percent, row.high_percent),
-        )
-        for row in verdict.comparisons
-    ]
-    names = ["job", *(["path"] if len(run.sides) > 2 else []), "verdict"]
-    columns = doc.make_columns(names, "time, %", "interval")
-    other = f" on {run.sides[1].name}" if len(run.sides) == 2 else ""
+    tone = choose_tone(verdict)
+    named = [NamedRow(row.metric.phase, "", row) for row in verdict.comparisons]
     published = [
         (
             f"{it.candidate} ÷ {it.base}",
@@ -347,23 +337,17 @@ def _list_verdict(run: DiskRun, verdict: DiskVerdict) -> list[doc.Block]:
         for it in list_published(run)
     ]
     heads = doc.make_columns("time of a request", "published", "here", after=("what",))
+    largest = describe_largest(verdict, named)
     return [
         doc.Heading("Verdict", "verdict"),
-        doc.Prose(verdict.sentence, tone, boxed=True),
-        *doc.list_prose([describe_error_rates(verdict)]),
-        *(doc.Prose(f"Published: {it.what} ({it.source}).") for it in run.published),
-        *(
-            doc.Prose(
-                (
-                    doc.TextSpan(it.soundness, FINDINGS[it.soundness]),
-                    f", {it.audit}: {it.sentence}",
-                ),
-                boxed=True,
-            )
-            for it in verdict.list_findings("invalid", "doubtful")
+        doc.Prose(f"{build_headline((), verdict)}.", tone, boxed=True),
+        *doc.list_prose(
+            [largest and f"{largest[0].upper()}{largest[1:]}.", describe_error_rates(verdict)]
         ),
+        *(doc.Prose(f"Published: {it.what} ({it.source}).") for it in run.published),
+        *(doc.Prose(it, tone, boxed=True) for it in list_reasons(verdict, named)),
         doc.RowTable(heads, published, "Published, and here"),
-        doc.RowTable(columns, rows, f"Time of an operation{other} beside {run.sides[0].name}"),
+        *([doc.Forest((), named, "95 %")] if named else []),
     ]
 
 

@@ -43,7 +43,9 @@ def build_result(book: Book) -> Result:
     return Result(
         noun="a rehearsal" if verdict.rehearsal else "a comparison",
         name=run.name,
-        headline=verdict.sentence if verdict.rehearsal else f"{build_headline(run, verdict)}.",
+        headline=verdict.sentence
+        if verdict.rehearsal
+        else f"{build_headline(run.candidates, verdict)}.",
         verdict=verdict,
         sides=run.candidates,
         workloads=[plan.name for plan in run.workloads],

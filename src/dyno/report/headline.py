@@ -22,8 +22,8 @@ from dyno.judge.analysis.effect_words import (
 )
 from dyno.judge.analysis.sentence import OPEN_WORDS, find_worst_verdict
 from dyno.numbers import format_percent
-from dyno.record import Cause, Comparison, Run, Verdict
-from dyno.report.names import NamedRow, name_measurements, name_pair
+from dyno.record import Candidate, Cause, Comparison, Verdict
+from dyno.report.names import NamedRow, name_pair
 from dyno.report.words import format_count, format_metric
 
 #: A row that is left out of many is never worse than one that is shown.
@@ -48,20 +48,22 @@ def list_decisive(verdict: Verdict) -> list[Comparison]:
     return list(verdict.means) or [row for row in verdict.comparisons if row.primary]
 
 
-def build_headline(run: Run, verdict: Verdict) -> str:
+def build_headline(sides: Sequence[Candidate], verdict: Verdict) -> str:
     """`sqlite 3.54.1 is faster than 3.24.0 in 3 of 4 measurements; 1 is inconclusive`."""
     rows = list_decisive(verdict)
     if verdict.overall == "invalid":
         return "Invalid: the figures say nothing"
+    if verdict.overall == "measured":
+        return verdict.sentence.rstrip(".")
     if not rows:
         return "Inconclusive: no primary metric was measured"
-    sides: dict[tuple[str, str], list[Comparison]] = {}
+    pairs: dict[tuple[str, str], list[Comparison]] = {}
     for row in rows:
-        sides.setdefault((row.candidate, row.base), []).append(row)
-    in_order = sorted(sides.values(), key=_rank_side)
-    if len(sides) > 1 and all(row.verdict in OPEN_WORDS for row in rows):
-        return _describe_all_open(run, in_order)
-    told = "; ".join(_describe_side(run, own) for own in in_order[:NAMED])
+        pairs.setdefault((row.candidate, row.base), []).append(row)
+    in_order = sorted(pairs.values(), key=_rank_side)
+    if len(pairs) > 1 and all(row.verdict in OPEN_WORDS for row in rows):
+        return _describe_all_open(sides, in_order)
+    told = "; ".join(_describe_side(sides, own) for own in in_order[:NAMED])
     if (more := len(in_order) - NAMED) > 0:
         told = f"{told}; {_describe_others(in_order[NAMED:], more)}"
     if verdict.overall == "inconclusive" and all(row.verdict not in OPEN_WORDS for row in rows):
@@ -71,15 +73,15 @@ def build_headline(run: Run, verdict: Verdict) -> str:
     return f"{told[0].upper()}{told[1:]}" if told.startswith("inconclusive") else told
 
 
-def _describe_all_open(run: Run, sides: Sequence[Sequence[Comparison]]) -> str:
+def _describe_all_open(sides: Sequence[Candidate], pairs: Sequence[Sequence[Comparison]]) -> str:
     """What is said once where nothing is settled of any candidate."""
-    count = max(map(len, sides))
+    count = max(map(len, pairs))
     where = f" in all {count} measurements" if count > 1 else ""
-    names = [name_pair(run.candidates, own[0].candidate, own[0].base)[0] for own in sides]
+    names = [name_pair(sides, own[0].candidate, own[0].base)[0] for own in pairs]
     more = len(names) - NAMED
     shown = names[:NAMED] if more <= 0 else [*names[:NAMED], f"{more} more"]
-    whom = name_pair(run.candidates, sides[0][0].candidate, sides[0][0].base)[1]
-    told = describe_claim([row for own in sides for row in own], "maybe slower", whom)
+    whom = name_pair(sides, pairs[0][0].candidate, pairs[0][0].base)[1]
+    told = describe_claim([row for own in pairs for row in own], "maybe slower", whom)
     return f"Inconclusive{where}: {', '.join(shown[:-1])} and {shown[-1]} {told} or not"
 
 
@@ -100,8 +102,8 @@ def _is_gain(row: Comparison) -> bool:
     return row.verdict == "faster" and not is_slight_gain(row)
 
 
-def _describe_side(run: Run, own: Sequence[Comparison]) -> str:
-    who, whom = name_pair(run.candidates, own[0].candidate, own[0].base)
+def _describe_side(sides: Sequence[Candidate], own: Sequence[Comparison]) -> str:
+    who, whom = name_pair(sides, own[0].candidate, own[0].base)
     if len(own) == 1:
         return _describe_row(own[0], who, whom)
     losses = [row for row in own if row.verdict == "slower"]
@@ -171,11 +173,10 @@ def _describe_size(row: Comparison) -> str:
     return ", ".join(filter(None, (describe_size(row), ratio)))
 
 
-def describe_largest(run: Run, verdict: Verdict) -> str:
+def describe_largest(verdict: Verdict, named: Sequence[NamedRow]) -> str:
     """The largest loss, else the largest gain, with its size, where a candidate has more than one
     measurement: `largest gain: load in key order takes … less time`; empty without any.
     """
-    named = name_measurements(run, list_decisive(verdict))
     sides = [(it.row.candidate, it.row.base) for it in named]
     if len(set(sides)) == len(sides) or verdict.overall == "invalid":
         return ""
@@ -190,7 +191,7 @@ def describe_largest(run: Run, verdict: Verdict) -> str:
     return ""
 
 
-def list_reasons(run: Run, verdict: Verdict) -> list[str]:
+def list_reasons(verdict: Verdict, named: Sequence[NamedRow]) -> list[str]:
     """Why the verdict is not what one asked for, the first `REASONS` in full: of an invalid one
     what made it so, of a doubtful one what casts doubt, of an inconclusive or unfinished one what
     stood in its way. Empty for a plain one.
@@ -210,7 +211,7 @@ def list_reasons(run: Run, verdict: Verdict) -> list[str]:
     elif not verdict.complete:
         found.append("The run is not complete: this is what has been measured so far")
     elif verdict.overall == "inconclusive" and not found:
-        found += _explain_open(run, verdict)
+        found += _explain_open(named)
     found = list(dict.fromkeys(found))
     more = len(found) - REASONS
     return found[:REASONS] + ([f"and {more} more reasons, in the report"] if more > 0 else [])
@@ -220,16 +221,16 @@ def _begin_sentence(sentence: str) -> str:
     return f"{sentence[:1].upper()}{sentence[1:]}"
 
 
-def _explain_open(run: Run, verdict: Verdict) -> list[str]:
-    rows = [row for row in list_decisive(verdict) if row.verdict in OPEN_WORDS]
+def _explain_open(named: Sequence[NamedRow]) -> list[str]:
+    rows = [it for it in named if it.row.verdict in OPEN_WORDS]
     if not rows:
         return []
-    widest = max(rows, key=lambda row: row.high_percent - row.low_percent)
-    (named,) = (it for it in name_measurements(run, list_decisive(verdict)) if it.row is widest)
+    most = max(rows, key=lambda it: it.row.high_percent - it.row.low_percent)
+    widest = most.row
     blocks, margin = format_count(widest.blocks, "block"), f"{widest.margin_percent:g} %"
     least = format_percent(widest.mde80_percent)
     return [
-        f"{_begin_sentence(named.title)}: {blocks} tell a slowdown of {least} or "
+        f"{_begin_sentence(most.title)}: {blocks} tell a slowdown of {least} or "
         f"more, four times in five, and the margin is {margin}; more blocks, or a quieter host "
         "(`dyno doctor`), tell smaller ones"
     ]

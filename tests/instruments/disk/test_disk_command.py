@@ -149,7 +149,7 @@ def test_a_directory_on_memory_is_called_memory(
     words = ["disk", "/dev/shm", *SHORT, "--only", "read 4K, buffered"]
     assert run_words(words) == 3
     said = " ".join(capsys.readouterr().out.split())
-    assert "invalid, buffered: /dev/shm lies on tmpfs: memory, and no disk is below it" in said
+    assert "buffered: /dev/shm lies on tmpfs: memory, and no disk is below it" in said
 
 
 def test_a_sparse_file_is_caught_by_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

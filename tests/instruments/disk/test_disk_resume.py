@@ -19,7 +19,7 @@ from disk_runs import MB, READ, make_run, make_side
 from msgspec.structs import replace
 
 from dyno.cli import run_words
-from dyno.instruments.disk.run import is_over
+from dyno.instruments.disk.verdict import is_over
 from dyno.record.disk import DiskRun
 from dyno.runs.run_folder import RunFolder, read_json, write_json
 

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from report.page_text import print_document
 
 from dyno.cli import run_words
-from dyno.cli.disk import choose_exit_code
+from dyno.cli.judged_run import RunOptions
 from dyno.errors import UsageError
 from dyno.instruments.disk.commits import read_commits
 from dyno.instruments.disk.verdict import is_decided, judge_disks
 from dyno.record import Reading
-from dyno.record.disk import DiskRun, DiskTrace, FileBlocks, PublishedFigure
+from dyno.record.disk import DiskRun, DiskTrace, DiskVerdict, FileBlocks, PublishedFigure
 from dyno.report.disks import (
     PARTS,
     describe_commits,
@@ -32,6 +32,10 @@ from dyno.report.document import Bars
 from dyno.runs.run_folder import create_run, write_json
 
 PAIR = (make_side("/old"), make_side("/new"))
+
+
+def choose_exit_code(verdict: DiskVerdict, strict: bool) -> int:
+    return RunOptions(strict=strict).choose_exit_code(verdict)
 
 
 def compare(factor: float, blocks: int = 10, spread: float = 0.01) -> DiskRun:
@@ -156,10 +160,10 @@ def test_show_and_report_tell_a_run_of_disks_again(
 ) -> None:
     told = tmp_path / "told.json"
     assert run_words(["show", word]) == 0
-    assert "/new is slower in 1 of 1 comparisons" in capsys.readouterr().out
+    assert "/new is slower than /old: it takes 10" in capsys.readouterr().out
     assert run_words(["report", word, "--json", str(told)]) == 0
     assert json.loads(told.read_text())["overall"] == "slower"
-    assert "/new is slower" in (recorded / "report.html").read_text()
+    assert "/new is slower than /old" in (recorded / "report.html").read_text()
     assert run_words(["show", "runs"]) == 0
     assert "disks measured" in capsys.readouterr().out
     assert run_words(["report", word, "--format", "markdown"]) == 64
@@ -168,7 +172,7 @@ def test_show_and_report_tell_a_run_of_disks_again(
 def test_the_page_leads_with_the_verdict_and_draws_the_parts_of_a_requests_time() -> None:
     slow = compare(0.5)
     page = render_disks(slow, judge_disks(slow))
-    assert '<p class="box bad">/new is slower in 1 of 1' in page
+    assert '<p class="box bad">/new is slower than /old' in page
     assert page.count('<div class="shares">') == 2 and ">device</span>" in page
     assert "submit: 2.00 µs, device: 80.0 µs" in page and ">completion</span>" not in page
     holes = make_run([make_side(blocks=FileBlocks(0, 0, 64 * MB, 0, 100.0))])
@@ -202,8 +206,8 @@ def test_a_path_against_itself_tells_how_often_a_verdict_is_wrong() -> None:
 
 def test_a_side_that_is_slower_by_far_is_told_in_times() -> None:
     sentence = judge_disks(compare(1 / 500)).sentence
-    assert "/new is slower in 1 of 1 comparisons" in sentence and "] times the time" in sentence
-    assert "+100 % [+9" in judge_disks(compare(0.5)).sentence
+    assert "/new is slower than /old" in sentence and "] times the time" in sentence
+    assert "takes 100 % more time [9" in judge_disks(compare(0.5)).sentence
 
 
 def test_the_slices_of_a_block_are_one_rate_of_it() -> None:

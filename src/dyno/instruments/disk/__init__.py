@@ -34,9 +34,10 @@ class Disk(Instrument):
             question=run.question,
             candidates=tuple(side.name for side in run.sides),
             workloads=(run.matrix,),
-            overall=verdict.overall or "",
+            overall=verdict.overall,
             sentence=verdict.sentence,
-            complete=run.blocks >= run.analyses[-1],
+            complete=verdict.complete,
+            is_doubtful=bool(verdict.doubts),
         )
         made = replace(made, is_playing=not made.complete and RunFolder(path).is_played())
         return add_host(made, run.host)
@@ -62,7 +63,13 @@ class Disk(Instrument):
             (len(run.plays), "play"),
             rows=[
                 SoFar(
-                    *(it.job, it.candidate, it.slowdown_percent, it.low_percent, it.high_percent),
+                    *(
+                        it.metric.phase,
+                        it.candidate,
+                        it.slowdown_percent,
+                        it.low_percent,
+                        it.high_percent,
+                    ),
                     run.blocks,
                 )
                 for it in rows

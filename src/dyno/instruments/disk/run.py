@@ -29,7 +29,7 @@ from dyno.instruments.disk.play import (
     trace_sides,
 )
 from dyno.instruments.disk.side import find_loop_refusal, make_side
-from dyno.instruments.disk.verdict import ANALYSES, is_decided
+from dyno.instruments.disk.verdict import ANALYSES, is_over
 from dyno.record.disk import DISK_RECORD, DiskJob, DiskRun, DiskSide, RunCommits
 from dyno.runs.run_folder import (
     RunFolder,
@@ -245,12 +245,6 @@ def play_disks(run: DiskRun, fio: Fio, folder: Path, say: Say, play: Run = run_j
             trace_sides(progress, fio)
             write_json(folder / DISK_RECORD, progress.run)
     return progress.run
-
-
-def is_over(run: DiskRun) -> bool:
-    """Is no block missing?"""
-    blocks = run.blocks
-    return blocks >= run.analyses[-1] or (blocks in run.analyses and is_decided(run))
 
 
 def reopen_disk_run(folder: Path, fio: Fio, writable: Sequence[str]) -> DiskRun:

@@ -5,35 +5,28 @@ intervals, interim analyses and words of every comparison (METHOD.md, The words)
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from msgspec.structs import replace
 
-from dyno import numbers
 from dyno.instruments.disk.audits import judge_run
+from dyno.judge.analysis.rows import build_row
+from dyno.judge.analysis.sentence import build_result_clause
 from dyno.judge.stats.interim_analyses import InterimAnalyses, choose_analyses_up_to
 from dyno.judge.stats.interval import compute_t_interval
 from dyno.judge.stats.log_ratio import to_log, to_percent
+from dyno.judge.stats.power import compute_detectable
 from dyno.judge.stats.simulate import compute_clopper_pearson
 from dyno.judge.stats.verdict import adjust_holm, choose_verdicts
-from dyno.record import VerdictName
-from dyno.record.disk import (
-    DiskComparison,
-    DiskErrorRates,
-    DiskFinding,
-    DiskJob,
-    DiskRun,
-    DiskSide,
-    DiskVerdict,
-)
+from dyno.record import Comparison, Doubt, VerdictName
+from dyno.record.disk import DiskErrorRates, DiskFinding, DiskJob, DiskRun, DiskSide, DiskVerdict
+from dyno.record.verdict import WORST_FIRST, Overall, find_overall
 
 ALPHA = 0.05
 #: Blocks at which a comparison is judged.
 ANALYSES = choose_analyses_up_to(10)
-#: From here on a slowdown is told in times.
-TIMES_PERCENT = 900.0
-#: The worst first.
-ORDER: tuple[VerdictName, ...] = ("invalid", "slower", "inconclusive", "not slower", "faster")
 #: Fewer blocks have no spread.
 BLOCKS_LEAST = 2
 
@@ -42,55 +35,58 @@ def judge_disks(run: DiskRun) -> DiskVerdict:
     """The verdict on all blocks of the record."""
     findings = tuple(judge_run(run))
     rows = compare_sides(run, findings)
-    overall = min((row.verdict for row in rows), key=ORDER.index, default=None)
-    if overall is None and len(run.sides) > 1:
-        wrong = any(it.soundness == "invalid" for it in findings)
+    overall = find_overall(rows)
+    wrong = next((it.sentence for it in findings if it.soundness == "invalid"), "")
+    if not rows and (wrong or len(run.sides) > 1):
         overall = "invalid" if wrong else "inconclusive"
-    sentence = describe_overall(run, overall, rows, findings)
-    return DiskVerdict(overall, sentence, rows, findings, measure_error_rates(run))
+    return DiskVerdict(
+        overall=overall,
+        sentence=_describe_run(run, overall, rows, wrong),
+        complete=is_over(run),
+        comparisons=rows,
+        findings=findings,
+        dropped=(),
+        error_rates=measure_error_rates(run),
+    )
 
 
-def compare_sides(
-    run: DiskRun, findings: tuple[DiskFinding, ...] = ()
-) -> tuple[DiskComparison, ...]:
+def compare_sides(run: DiskRun, findings: tuple[DiskFinding, ...] = ()) -> tuple[Comparison, ...]:
     """Each side against the first, in every job; none before the second block."""
     if len(run.sides) < 2 or run.blocks < BLOCKS_LEAST:
         return ()
     base, *others = run.sides
     pairs = [(side, job) for side in others for job in run.jobs]
-    logs = np.array([_collect_logs(run, base, side, job) for side, job in pairs])
-    blocks = logs.shape[-1]
     analyses = InterimAnalyses(run.analyses, ALPHA)
-    interval = compute_t_interval(logs, analyses.compute_level(blocks))
-    p_values = adjust_holm(analyses.adjust_p(interval.p, blocks))
-    words = choose_verdicts(
-        interval,
-        to_log(run.margin_percent),
-        blocks=blocks,
-        last=blocks >= analyses.maximum,
-        significant=p_values <= ALPHA,
-    )
+    level = analyses.compute_level(run.blocks)
+    intervals = [
+        compute_t_interval(np.array(_collect_logs(run, base, *pair)), level) for pair in pairs
+    ]
+    p_values = adjust_holm(np.array([analyses.adjust_p(it.p, run.blocks) for it in intervals]))
     rows = []
-    for at, (side, job) in enumerate(pairs):
-        wrong = any(
-            it.soundness == "invalid"
-            and (it.covers(side.name, job.name) or it.covers(base.name, job.name))
-            for it in findings
+    for (side, job), interval, p in zip(pairs, intervals, p_values, strict=True):
+        word = choose_verdicts(
+            interval,
+            to_log(run.margin_percent),
+            blocks=run.blocks,
+            last=run.blocks >= analyses.maximum,
+            significant=p <= ALPHA,
         )
+        own = [
+            it for it in findings if any(it.covers(each.name, job.name) for each in (base, side))
+        ]
+        wrong = any(it.soundness == "invalid" for it in own)
+        names, metric = (base.name, side.name), run.find_metric(job.name)
+        rates = (compute_mean_rate(run, base, job), compute_mean_rate(run, side, job))
+        seen = compute_detectable(run.blocks, float(interval.sd), level)
         rows.append(
-            DiskComparison(
-                job=job.name,
-                base=base.name,
-                candidate=side.name,
-                base_rate=compute_mean_rate(run, base, job),
-                candidate_rate=compute_mean_rate(run, side, job),
-                slowdown_percent=to_percent(float(interval.estimate[at])),
-                low_percent=to_percent(float(interval.low[at])),
-                high_percent=to_percent(float(interval.high[at])),
-                margin_percent=run.margin_percent,
-                blocks=blocks,
-                p_value=float(p_values[at]),
-                verdict="invalid" if wrong else str(words[at]),  # type: ignore[arg-type]
+            replace(
+                build_row(metric, names, rates, interval, run.margin_percent, run.blocks),
+                mde80_percent=to_percent(seen),
+                p_value=float(p),
+                verdict="invalid" if wrong else cast("VerdictName", str(word)),
+                doubts=tuple(
+                    Doubt(it.audit, it.sentence) for it in own if it.soundness == "doubtful"
+                ),
             )
         )
     return tuple(rows)
@@ -110,7 +106,7 @@ def measure_error_rates(run: DiskRun) -> DiskErrorRates | None:
     parts = run.blocks // most
     if not run.is_aa or not parts:
         return None
-    words = {str(word): 0 for word in ORDER[1:]}
+    words = {str(word): 0 for word in WORST_FIRST[1:]}
     wrong = 0
     for part in range(parts):
         rows = _judge_part(run, range(part * most, (part + 1) * most))
@@ -121,8 +117,8 @@ def measure_error_rates(run: DiskRun) -> DiskErrorRates | None:
     return DiskErrorRates(parts, wrong, 100.0 * low, 100.0 * high, words)
 
 
-def _judge_part(run: DiskRun, blocks: range) -> tuple[DiskComparison, ...]:
-    rows: tuple[DiskComparison, ...] = ()
+def _judge_part(run: DiskRun, blocks: range) -> tuple[Comparison, ...]:
+    rows: tuple[Comparison, ...] = ()
     for count in ANALYSES:
         plays = tuple(play for play in run.plays if play.block in blocks[:count])
         rows = compare_sides(replace(run, plays=plays, analyses=ANALYSES))
@@ -142,46 +138,20 @@ def is_decided(run: DiskRun) -> bool:
     return all(row.verdict != "inconclusive" for row in compare_sides(run))
 
 
-def describe_overall(
-    run: DiskRun,
-    overall: VerdictName | None,
-    rows: tuple[DiskComparison, ...],
-    findings: tuple[DiskFinding, ...],
-) -> str:
+def is_over(run: DiskRun) -> bool:
+    """Is no block missing?"""
+    blocks = run.blocks
+    return blocks >= run.analyses[-1] or (blocks in run.analyses and is_decided(run))
+
+
+def _describe_run(run: DiskRun, overall: Overall, rows: Sequence[Comparison], wrong: str) -> str:
     """The verdict in a sentence."""
-    wrong = [it for it in findings if it.soundness == "invalid"]
-    if overall is None:
-        if wrong:
-            return f"Invalid: {wrong[0].sentence}"
-        jobs, blocks = len(run.jobs), run.blocks
-        return (
-            f"{jobs} job{'s' * (jobs != 1)}, {blocks} block{'s' * (blocks != 1)}; a second path "
-            "would be compared."
-        )
-    if not rows and overall != "invalid":
-        played = f"{run.blocks} block{'s' * (run.blocks != 1)}"
-        return f"Inconclusive: {played} of {BLOCKS_LEAST} that a comparison takes at least."
-    worst = [row for row in rows if row.verdict == overall]
     if overall == "invalid":
-        return f"Invalid: {wrong[0].sentence}"
-    row = max(worst, key=lambda it: it.slowdown_percent)
-    number = describe_change(row)
-    of = f"in {len(worst)} of {len(rows)} comparisons"
-    lead = {
-        "slower": f"{row.candidate} is slower {of}, most in '{row.job}': {number}",
-        "inconclusive": f"Inconclusive {of}, most in '{row.job}': {number}",
-        "not slower": f"Not slower: at most {max(it.high_percent for it in rows):.1f} % in any job",
-        "faster": f"Faster in every job, least in '{row.job}': {number}",
-    }[overall]
-    return f"{lead} (margin {run.margin_percent:g} %, {row.blocks} blocks)."
-
-
-def describe_change(row: DiskComparison) -> str:
-    """The time of an operation beside the base's, with its interval; times where percents end."""
-    ends = (row.slowdown_percent, row.low_percent, row.high_percent)
-    if row.slowdown_percent < TIMES_PERCENT:
-        interval = numbers.format_interval(row.low_percent, row.high_percent)
-        return f"{numbers.format_signed_percent(row.slowdown_percent)} % {interval} time"
-    whole, low, high = (1.0 + each / 100.0 for each in ends)
-    interval = numbers.format_interval(low, high, "{:,.0f}".format)
-    return f"{whole:,.0f} {interval} times the time"
+        return f"Invalid: {wrong}"
+    blocks = f"{run.blocks} block{'s' * (run.blocks != 1)}"
+    if overall == "measured":
+        jobs = len(run.jobs)
+        return f"{jobs} job{'s' * (jobs != 1)}, {blocks}; a second path would be compared."
+    if not rows:
+        return f"Inconclusive: {blocks} of {BLOCKS_LEAST} that a comparison takes at least."
+    return f"{build_result_clause(overall, rows)}."

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from dyno import numbers
 from dyno.judge.stats.verdict import LAST_SHARE
-from dyno.record import Comparison, Metric, Run
+from dyno.record import Comparison, Metric
 from dyno.record.verdict import Overall
 
 _NAMES = {
@@ -211,15 +211,25 @@ def describe_bound(c: Comparison) -> str:
     return f"{kind.verb} at most {numbers.format_percent(measure_losses(c)[2])} {kind.worse}"
 
 
+#: From here on a slowdown is told in times.
+_TIMES_PERCENT = 900.0
+
+
 def describe_size(c: Comparison) -> str:
-    """`takes 45 % less time [43, 47]`, the ends as percentages of the same direction."""
+    """`takes 45 % less time [43, 47]`, the ends as percentages of the same direction; `takes 13
+    [12, 14] times the time`.
+    """
     kind, gain = _find_kind(c.metric), c.slowdown_percent < 0
     if times := describe_times(c):
         return f"is {times} {kind.better if gain else kind.worse}"
     loss, low, high = measure_losses(c)
+    if kind is _TIME and loss >= _TIMES_PERCENT:
+        whole, low, high = (1.0 + percent / 100.0 for percent in (loss, low, high))
+        ends = numbers.format_interval(low, high, "{:,.0f}".format)
+        return f"takes {whole:,.0f} {ends} times the time"
     said = (kind.less if gain else kind.more).format(numbers.format_percent(abs(loss)))
-    ends = (-high, -low) if gain else (low, high)
-    return f"{said} {numbers.format_interval(*ends, _format_end)}"
+    low, high = (-high, -low) if gain else (low, high)
+    return f"{said} {numbers.format_interval(low, high, _format_end)}"
 
 
 #: From here on a change is told as a multiple, too.
@@ -265,8 +275,7 @@ def _format_end(percent: float) -> str:
 class Subjects:
     """What each comparison is called within its run: as short as it can be told from the others."""
 
-    def __init__(self, run: Run, told: tuple[Comparison, ...]) -> None:
-        self.run = run
+    def __init__(self, told: Sequence[Comparison]) -> None:
         self.metrics = {c.metric for c in told}
 
     def format_name(self, metric: Metric) -> str:
@@ -275,7 +284,7 @@ class Subjects:
         phases = {m.phase for m in here}
         beside = {m for m in here if m.phase == metric.phase}
         parts = []
-        if len(self.run.workloads) > 1 or len(phases) == 1:
+        if len({m.workload for m in self.metrics}) > 1 or len(phases) == 1:
             parts.append(metric.workload)
         if len(phases) > 1:
             parts.append(metric.phase)

@@ -163,7 +163,7 @@ def build_sentence(
     if word == "inconclusive" and reason:
         text = f"inconclusive: {reason}"
     else:
-        told = _build_result_clause(run, word, primaries) + describe_conditions(run)
+        told = build_result_clause(word, primaries) + describe_conditions(run)
         text = told + (f" ({reason})" if reason else "")
     return f"{QUICK}{text}" if run.design.quick else text
 
@@ -183,13 +183,14 @@ def put_doubt_first(told: str, doubts: Sequence[Doubt]) -> str:
     return f"Doubtful: {told}, in doubt because {first.sentence}{also if others else ''}"
 
 
-def _build_result_clause(run: Run, word: VerdictName, primaries: Sequence[Comparison]) -> str:
+def build_result_clause(word: VerdictName, primaries: Sequence[Comparison]) -> str:
+    """What the run says of each candidate, by the worst word of all."""
     meant = [c for c in primaries if c.verdict == word]
     if word == "invalid":
         return f"invalid: {meant[0].notes[0]}" if meant else "invalid: an audit says so"
     if word == "inconclusive" and not meant:
         return "inconclusive: a primary metric was not measured, or none was declared"
-    subjects = Subjects(run, tuple(primaries))
+    subjects = Subjects(primaries)
     sides: dict[str, list[Comparison]] = {}
     for c in primaries:
         sides.setdefault(c.candidate, []).append(c)

@@ -15,9 +15,9 @@ from markupsafe import Markup
 from dyno import private_files
 from dyno.report import Book, load_sections
 from dyno.report.document import Block, Document, Heading
-from dyno.report.headline import build_headline, describe_largest
+from dyno.report.headline import build_headline, describe_largest, list_decisive
 from dyno.report.html.markup import read_asset, render
-from dyno.report.names import describe_candidate
+from dyno.report.names import describe_candidate, name_measurements
 from dyno.report.rehearsal import build_rehearsal
 from dyno.report.render.html import render_html
 
@@ -90,11 +90,12 @@ def build_run_page(book: Book) -> str:
     verdict = book.verdict
     if verdict.rehearsal:
         return _build_rehearsal_page(book)
-    largest = describe_largest(run, verdict)
+    named = name_measurements(run, list_decisive(verdict))
+    largest = describe_largest(verdict, named)
     front = PageHead(
         title=f"{run.name}: {'doubtful: ' if verdict.doubts else ''}{verdict.overall}",
         eyebrow=run.question or f"Dyno report: {run.name}",
-        heading=f"{build_headline(run, verdict)}.",
+        heading=f"{build_headline(run.candidates, verdict)}.",
         question=f"{largest[0].upper()}{largest[1:]}." if largest else "",
         aside=f"{run.name}, {run.created_utc}",
         candidates=book.view.candidates,

@@ -66,7 +66,7 @@ def build(book: Book) -> doc.Document:
         for it in verdict.causes[:_CAUSES]
     ]
     return [
-        *(doc.Prose(it, tone, boxed=True) for it in list_reasons(run, verdict)),
+        *(doc.Prose(it, tone, boxed=True) for it in list_reasons(verdict, named)),
         doc.Forest(run.candidates, seen, words.format_level(run).removesuffix(" interval")),
         *([doc.Prose(rest, "quiet")] if len(named) > len(seen) else []),
         *(doc.Prose(it, boxed=True) for it in causes),
@@ -197,23 +197,24 @@ def list_whole(
 
 def build_first_screen(book: Book) -> doc.Document:
     run, verdict = book.run, book.verdict
-    largest = describe_largest(run, verdict)
+    named = name_measurements(run, list_decisive(verdict))
+    largest = describe_largest(verdict, named)
     below = [f"{largest[0].upper()}{largest[1:]}."] if largest else []
     return [
-        doc.Prose(f"{build_headline(run, verdict)}.", choose_tone(verdict)),
-        *(doc.Prose(it, indent=2) for it in (*below, *list_reasons(run, verdict))),
+        doc.Prose(f"{build_headline(run.candidates, verdict)}.", choose_tone(verdict)),
+        *(doc.Prose(it, indent=2) for it in (*below, *list_reasons(verdict, named))),
         doc.Prose(""),
-        *_list_first_rows(run, list_decisive(verdict), book),
+        *_list_first_rows(named, book),
         *_list_causes(book),
         list_tiles(book),
         *(doc.Prose(it, indent=2) for it in (_describe_setting(run), describe_clients(book)) if it),
     ]
 
 
-def _list_first_rows(run: Run, rows: Sequence[Comparison], book: Book) -> Iterator[doc.Block]:
-    if not rows:
+def _list_first_rows(named: Sequence[NamedRow], book: Book) -> Iterator[doc.Block]:
+    if not named:
         return
-    named = name_measurements(run, rows)
+    run = book.run
     shown = choose_rows(named, _ROWS_FIRST)
     level = words.format_level(run).removesuffix(" interval")
     yield doc.Forest(run.candidates, shown, level, book.verdict.comparisons)

@@ -22,10 +22,9 @@ def judge(run: DiskRun) -> Iterator[DiskFinding]:
         jobs = tuple(
             job.name for job in run.list_jobs(side) if job.access == "direct" and not job.is_write
         )
-        meant = ((side.name,), jobs)
         if side.file_system in MEMORY:
             sentence = f"{side.name} lies on {side.file_system}: memory, and no disk is below it."
-            yield DiskFinding("buffered", "invalid", sentence, (side.name,))
+            yield DiskFinding("buffered", "invalid", sentence, sides=(side.name,))
             continue
         if not jobs:
             yield DiskFinding("buffered", "does not apply", f"{side.name}: no direct reads.")
@@ -37,13 +36,13 @@ def judge(run: DiskRun) -> Iterator[DiskFinding]:
                 f"{side.name}: '{wrong[0].job}' asks for O_DIRECT and went through the page cache, "
                 f"in {len(wrong)} of {len(plays)} plays."
             )
-            yield DiskFinding("buffered", "invalid", sentence, *meant)
+            yield DiskFinding("buffered", "invalid", sentence, sides=(side.name,), jobs=jobs)
         elif all(play.fetched_bytes is None for play in plays):
             sentence = f"{side.name}: what the kernel fetched is not visible (/proc/self/io)."
-            yield DiskFinding("buffered", "not checked", sentence, *meant)
+            yield DiskFinding("buffered", "not checked", sentence, sides=(side.name,), jobs=jobs)
         else:
             sentence = f"{side.name}: direct reads passed the page cache by."
-            yield DiskFinding("buffered", "sound", sentence, *meant)
+            yield DiskFinding("buffered", "sound", sentence, sides=(side.name,), jobs=jobs)
 
 
 def _is_buffered(play: DiskPlay) -> bool:

@@ -24,19 +24,19 @@ def judge(run: DiskRun) -> Iterator[DiskFinding]:
         plays = [play for play in run.plays if play.side == side.name]
         if not any(play.device for play in plays):
             sentence = f"{side.name}: the device shows no counters."
-            yield DiskFinding("foreign_io", "not checked", sentence, (side.name,))
+            yield DiskFinding("foreign_io", "not checked", sentence, sides=(side.name,))
             continue
         disturbed = [play for play in plays if _is_disturbed(play, play.job in writes)]
         if not disturbed:
             sentence = f"{side.name}: the device did what we asked for, and nothing else."
-            yield DiskFinding("foreign_io", "sound", sentence, (side.name,))
+            yield DiskFinding("foreign_io", "sound", sentence, sides=(side.name,))
             continue
         jobs = tuple(dict.fromkeys(play.job for play in disturbed))
         sentence = (
             f"{side.name}: others used {side.device.name} in {len(disturbed)} of {len(plays)} "
             f"plays, first in '{jobs[0]}'."
         )
-        yield DiskFinding("foreign_io", "doubtful", sentence, (side.name,), jobs)
+        yield DiskFinding("foreign_io", "doubtful", sentence, sides=(side.name,), jobs=jobs)
 
 
 def _is_disturbed(play: DiskPlay, writes: bool) -> bool:

@@ -18,12 +18,12 @@ def judge(run: DiskRun) -> Iterator[DiskFinding]:
         facts = side.device
         if facts.loop_direct:
             sentence = f"{side.name} lies on {facts.name}, which has direct I/O."
-            yield DiskFinding("loop_cache", "sound", sentence, (side.name,))
+            yield DiskFinding("loop_cache", "sound", sentence, sides=(side.name,))
             continue
         sentence = (
             f"{side.name} lies on {facts.name}, a loop device without direct I/O: its file "
             f"({facts.loop_file or 'not visible'}) is read through a second page cache."
         )
-        yield DiskFinding("loop_cache", "invalid", sentence, (side.name,))
+        yield DiskFinding("loop_cache", "invalid", sentence, sides=(side.name,))
     if not loops:
         yield DiskFinding("loop_cache", "does not apply", "No path lies on a loop device.")

@@ -35,17 +35,19 @@ def _judge_side(run: DiskRun, side: DiskSide, reads: Sequence[str]) -> DiskFindi
     warm = [job for job, found in plays.items() if any(_is_warm(it, side) for it in found)]
     if warm:
         sentence = f"{side.name}: the file was in the page cache before '{warm[0]}' was played."
-        return DiskFinding("page_cache", "doubtful", sentence, (side.name,), tuple(warm))
+        return DiskFinding("page_cache", "doubtful", sentence, sides=(side.name,), jobs=tuple(warm))
     if not known:
         sentence = f"{side.name}: what the kernel fetched for us is not visible (/proc/self/io)."
-        return DiskFinding("page_cache", "not checked", sentence, (side.name,))
+        return DiskFinding("page_cache", "not checked", sentence, sides=(side.name,))
     most = max(known, key=lambda job: known[job])
     told = f"{side.name}: {known[most]:.0f} % of the bytes of '{most}' came from memory"
     many = tuple(job for job, share in known.items() if share >= HITS_PERCENT)
     if many:
         more = f", and {len(many) - 1} more jobs have many hits" if len(many) > 1 else ""
-        return DiskFinding("page_cache", "doubtful", f"{told}{more}.", (side.name,), many)
-    return DiskFinding("page_cache", "sound", f"{told}, of other jobs less.", (side.name,))
+        return DiskFinding(
+            "page_cache", "doubtful", f"{told}{more}.", sides=(side.name,), jobs=many
+        )
+    return DiskFinding("page_cache", "sound", f"{told}, of other jobs less.", sides=(side.name,))
 
 
 def _measure_hits(plays: Sequence[DiskPlay]) -> float | None:

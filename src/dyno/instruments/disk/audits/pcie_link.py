@@ -13,12 +13,12 @@ def judge(run: DiskRun) -> Iterator[DiskFinding]:
         facts = side.device
         if not facts.link:
             sentence = f"{side.name}: the device shows no PCIe link."
-            yield DiskFinding("pcie_link", "does not apply", sentence, (side.name,))
+            yield DiskFinding("pcie_link", "does not apply", sentence, sides=(side.name,))
         elif facts.link != facts.link_most:
             sentence = (
                 f"{side.name}: the PCIe link is {facts.link}, and the drive can {facts.link_most}."
             )
-            yield DiskFinding("pcie_link", "doubtful", sentence, (side.name,))
+            yield DiskFinding("pcie_link", "doubtful", sentence, sides=(side.name,))
         else:
             sentence = f"{side.name}: the PCIe link is {facts.link}, all that the drive can."
-            yield DiskFinding("pcie_link", "sound", sentence, (side.name,))
+            yield DiskFinding("pcie_link", "sound", sentence, sides=(side.name,))

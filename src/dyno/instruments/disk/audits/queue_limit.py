@@ -22,16 +22,18 @@ def judge(run: DiskRun) -> Iterator[DiskFinding]:
         ]
         if facts.limit:
             sentence = f"{side.name}: this control group allows {facts.limit} on {facts.name}."
-            yield DiskFinding("queue_limit", "doubtful", sentence, (side.name,))
+            yield DiskFinding("queue_limit", "doubtful", sentence, sides=(side.name,))
         elif deep:
             sentence = (
                 f"{side.name}: the queue of {facts.name} holds {facts.requests} requests, and "
                 f"'{deep[0]}' has more in flight."
             )
-            yield DiskFinding("queue_limit", "doubtful", sentence, (side.name,), tuple(deep))
+            yield DiskFinding(
+                "queue_limit", "doubtful", sentence, sides=(side.name,), jobs=tuple(deep)
+            )
         elif facts.requests is None:
             sentence = f"{side.name}: the device's queue is not visible."
-            yield DiskFinding("queue_limit", "not checked", sentence, (side.name,))
+            yield DiskFinding("queue_limit", "not checked", sentence, sides=(side.name,))
         else:
             sentence = f"{side.name}: the queue holds all requests in flight."
-            yield DiskFinding("queue_limit", "sound", sentence, (side.name,))
+            yield DiskFinding("queue_limit", "sound", sentence, sides=(side.name,))

@@ -24,17 +24,17 @@ def judge(run: DiskRun) -> Iterator[DiskFinding]:
             yield _judge_side(run, side, jobs)
         else:
             sentence = f"{side.name}: nothing is written without a wait."
-            yield DiskFinding("steady_state", "does not apply", sentence, (side.name,))
+            yield DiskFinding("steady_state", "does not apply", sentence, sides=(side.name,))
 
 
 def _judge_side(run: DiskRun, side: DiskSide, jobs: Sequence[DiskJob]) -> DiskFinding:
     if run.blocks < ROUNDS:
         sentence = f"{side.name}: {run.blocks} blocks are fewer than the {ROUNDS} rounds of SNIA's."
-        return DiskFinding("steady_state", "not checked", sentence, (side.name,))
+        return DiskFinding("steady_state", "not checked", sentence, sides=(side.name,))
     unsteady = [job.name for job in jobs if not is_steady(_list_rates(run, side, job))]
     if not unsteady:
         sentence = f"{side.name}: writes are steady by SNIA's rule of {ROUNDS} rounds."
-        return DiskFinding("steady_state", "sound", sentence, (side.name,))
+        return DiskFinding("steady_state", "sound", sentence, sides=(side.name,))
     written = sum(play.owed_bytes or 0 for play in run.plays if play.side == side.name)
     whole = side.device.size_bytes
     share = f", {written / 1e9:.1f} GB of its {whole / 1e9:.0f} GB were written" if whole else ""
@@ -42,7 +42,9 @@ def _judge_side(run: DiskRun, side: DiskSide, jobs: Sequence[DiskJob]) -> DiskFi
         f"{side.name}: '{unsteady[0]}' is not steady by SNIA's rule (5 rounds within 20 %, slope "
         f"within 10 %){share}: not preconditioned, or others use the disk."
     )
-    return DiskFinding("steady_state", "doubtful", sentence, (side.name,), tuple(unsteady))
+    return DiskFinding(
+        "steady_state", "doubtful", sentence, sides=(side.name,), jobs=tuple(unsteady)
+    )
 
 
 def _list_rates(run: DiskRun, side: DiskSide, job: DiskJob) -> list[float]:

@@ -16,13 +16,13 @@ def judge(run: DiskRun) -> Iterator[DiskFinding]:
     for side in run.sides:
         if not side.device.name:
             sentence = f"{side.name}: no device is visible below it."
-            yield DiskFinding("thin_provisioning", "not checked", sentence, (side.name,))
+            yield DiskFinding("thin_provisioning", "not checked", sentence, sides=(side.name,))
         elif side.device.thin:
             sentence = (
                 f"{side.name}: {side.device.thin}, so a block is allocated at its first write; "
                 "write all of it once, and measure then."
             )
-            yield DiskFinding("thin_provisioning", "doubtful", sentence, (side.name,))
+            yield DiskFinding("thin_provisioning", "doubtful", sentence, sides=(side.name,))
         else:
             sentence = f"{side.name}: nothing tells of thin provisioning."
-            yield DiskFinding("thin_provisioning", "sound", sentence, (side.name,))
+            yield DiskFinding("thin_provisioning", "sound", sentence, sides=(side.name,))

@@ -43,13 +43,13 @@ def judge(run: DiskRun) -> Iterator[DiskFinding]:
     for side in run.sides:
         sentence, jobs = _describe_fall(run, side)
         if sentence:
-            yield DiskFinding("throttling", "doubtful", sentence, (side.name,), jobs)
+            yield DiskFinding("throttling", "doubtful", sentence, sides=(side.name,), jobs=jobs)
         elif run.blocks < BLOCKS_LEAST:
             sentence = f"{side.name}: {run.blocks} blocks are too few to tell whether rates fall."
-            yield DiskFinding("throttling", "not checked", sentence, (side.name,))
+            yield DiskFinding("throttling", "not checked", sentence, sides=(side.name,))
         else:
             sentence = f"{side.name}: no rate fell, within a play or over {run.blocks} blocks."
-            yield DiskFinding("throttling", "sound", sentence, (side.name,))
+            yield DiskFinding("throttling", "sound", sentence, sides=(side.name,))
 
 
 def _describe_fall(run: DiskRun, side: DiskSide) -> tuple[str, tuple[str, ...]]:

@@ -17,16 +17,16 @@ def judge(run: DiskRun) -> Iterator[DiskFinding]:
         facts = side.device
         if facts.discard_bytes is None:
             sentence = f"{side.name}: whether the device takes a discard is not visible."
-            yield DiskFinding("trim", "not checked", sentence, (side.name,))
+            yield DiskFinding("trim", "not checked", sentence, sides=(side.name,))
         elif facts.rotational and not facts.discard_bytes:
             sentence = f"{side.name}: a rotating disk needs no discard."
-            yield DiskFinding("trim", "sound", sentence, (side.name,))
+            yield DiskFinding("trim", "sound", sentence, sides=(side.name,))
         elif not facts.discard_bytes:
             sentence = (
                 f"{side.name}: {facts.name} takes no discard (TRIM): it slows down as it is "
                 "overwritten, and how far depends on what was written before."
             )
-            yield DiskFinding("trim", "doubtful", sentence, (side.name,))
+            yield DiskFinding("trim", "doubtful", sentence, sides=(side.name,))
         else:
             sentence = f"{side.name}: {facts.name} takes discards."
-            yield DiskFinding("trim", "sound", sentence, (side.name,))
+            yield DiskFinding("trim", "sound", sentence, sides=(side.name,))

@@ -28,26 +28,25 @@ def judge(run: DiskRun) -> Iterator[DiskFinding]:
 
 def _judge_side(side: DiskSide, reads: tuple[str, ...]) -> DiskFinding:
     absent, zero = side.blocks.absent_percent, side.blocks.zero_percent
-    meant = ((side.name,), reads)
     if absent is not None and absent >= FILE_PERCENT:
         sentence = (
             f"{side.name}: {absent:.0f} % of the file was never written (holes or unwritten "
             "extents), so reads of it touch no disk."
         )
-        return DiskFinding("unwritten", "invalid", sentence, *meant)
+        return DiskFinding("unwritten", "invalid", sentence, sides=(side.name,), jobs=reads)
     if zero is not None and zero >= ZERO_PERCENT:
         sentence = (
             f"{side.name}: {zero:.0f} % of its sampled blocks hold zeros only, as never-written or "
             "trimmed ones do; a drive answers those faster than its medium."
         )
         if zero >= MOSTLY_PERCENT and absent is None:
-            return DiskFinding("unwritten", "invalid", sentence, *meant)
-        return DiskFinding("unwritten", "doubtful", sentence, *meant)
+            return DiskFinding("unwritten", "invalid", sentence, sides=(side.name,), jobs=reads)
+        return DiskFinding("unwritten", "doubtful", sentence, sides=(side.name,), jobs=reads)
     if absent is not None:
         sentence = f"{side.name}: every block of the file was written."
-        return DiskFinding("unwritten", "sound", sentence, *meant)
+        return DiskFinding("unwritten", "sound", sentence, sides=(side.name,), jobs=reads)
     if zero is not None:
         sentence = f"{side.name}: of a sample of its blocks, {100 - zero:.0f} % hold data."
-        return DiskFinding("unwritten", "sound", sentence, *meant)
+        return DiskFinding("unwritten", "sound", sentence, sides=(side.name,), jobs=reads)
     sentence = f"{side.name}: whether its blocks were ever written is not visible."
-    return DiskFinding("unwritten", "not checked", sentence, *meant)
+    return DiskFinding("unwritten", "not checked", sentence, sides=(side.name,), jobs=reads)

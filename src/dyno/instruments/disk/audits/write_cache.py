@@ -26,24 +26,24 @@ def judge(run: DiskRun) -> Iterator[DiskFinding]:
             yield _judge_side(run, side, jobs)
         else:
             sentence = f"{side.name}: nothing is committed."
-            yield DiskFinding("write_cache", "does not apply", sentence, (side.name,))
+            yield DiskFinding("write_cache", "does not apply", sentence, sides=(side.name,))
 
 
 def _judge_side(run: DiskRun, side: DiskSide, jobs: list[DiskJob]) -> DiskFinding:
-    meant = ((side.name,), tuple(job.name for job in jobs))
+    names = tuple(job.name for job in jobs)
     if not side.device.write_cache:
         sentence = f"{side.name}: whether the device has a volatile cache is not visible."
-        return DiskFinding("write_cache", "not checked", sentence, *meant)
+        return DiskFinding("write_cache", "not checked", sentence, sides=(side.name,), jobs=names)
     if side.device.write_cache != "write back":
         sentence = f"{side.name}: the device says that it has no volatile cache."
-        return DiskFinding("write_cache", "sound", sentence, *meant)
+        return DiskFinding("write_cache", "sound", sentence, sides=(side.name,), jobs=names)
     waits, flushes = _count_flushes(run, side, jobs)
     if waits and flushes is not None and 100.0 * flushes < FLUSHED_PERCENT * waits:
         sentence = (
             f"{side.name}: the device has a volatile cache, and of {waits:,} waits it was sent "
             f"{flushes:,} flushes (barrier=0, nobarrier?): a power cut loses what was committed."
         )
-        return DiskFinding("write_cache", "invalid", sentence, *meant)
+        return DiskFinding("write_cache", "invalid", sentence, sides=(side.name,), jobs=names)
     # the kernel says of any loop device that it rotates
     rotates = bool(side.device.rotational) and side.device.loop_direct is None
     least = ROTATING_NS if rotates else FLASH_NS
@@ -56,9 +56,9 @@ def _judge_side(run: DiskRun, side: DiskSide, jobs: list[DiskJob]) -> DiskFindin
             f"{least / 1e3:.0f} µs at least: a cache answers them, which is safe only if a battery "
             "or capacitor keeps it."
         )
-        return DiskFinding("write_cache", "doubtful", sentence, *meant)
+        return DiskFinding("write_cache", "doubtful", sentence, sides=(side.name,), jobs=names)
     sentence = f"{side.name}: flushes take as long as a medium needs."
-    return DiskFinding("write_cache", "sound", sentence, *meant)
+    return DiskFinding("write_cache", "sound", sentence, sides=(side.name,), jobs=names)
 
 
 def _count_flushes(run: DiskRun, side: DiskSide, jobs: list[DiskJob]) -> tuple[int, int | None]:
