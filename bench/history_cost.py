@@ -21,7 +21,7 @@ from dyno import driver
 from dyno.engines import Server
 from dyno.servers.kit import server as kit_server
 from dyno.servers.kit import verbs
-from dyno.servers.kit.parts import find_parts
+from dyno.servers.kit.library import find_parts
 
 SERVERS = ("mysql@5.6.14", "mysql@8.0.33", "mariadb@debian")
 #: What is set so that a cost can be seen, and what is so by default, in s.

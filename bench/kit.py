@@ -23,7 +23,7 @@ from dyno.engines import Server, find_engine
 from dyno.runs.experiment.candidates import parse_candidate
 from dyno.servers.kit import routines, verbs
 from dyno.servers.kit import server as kit_server
-from dyno.servers.kit.parts import find_parts
+from dyno.servers.kit.library import find_parts
 
 SERVERS = ("mysql@5.6.14", "mysql@8.0.33", "mariadb@debian")
 KEYS, DOCUMENTS, JOBS = 400_000, 20_000, 1_000

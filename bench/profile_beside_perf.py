@@ -29,10 +29,10 @@ from serving import CLIENT_CORE, command, pinned, serving
 from dyno.driver.plan import Session
 from dyno.engines import Server
 from dyno.host.processes import list_process_family
-from dyno.profile.attribution import tidy_name
+from dyno.profile.callgrind import tidy_name
 from dyno.record.server_profile import ServerProfile
 from dyno.runs.run_folder import read_json
-from dyno.servers.profile.cost import PERIOD_NS
+from dyno.servers.profile.statements import PERIOD_NS
 
 SERVERS = ("postgres@18", "mysql@8.0.33")
 #: Of all samples, that a function has at least.

@@ -36,7 +36,7 @@ from dyno import driver
 from dyno.driver import DriverLaunch, DriverProcess, End, Limit, Progress
 from dyno.engines import Server
 from dyno.servers.watch import servers, store
-from dyno.servers.watch.changes import Changes, SampleTime
+from dyno.servers.watch.store import Changes, SampleTime
 
 SERVERS = ("mysql@8.0.33", "mariadb@debian")
 WORKLOADS = ("oltp_point_select", "oltp_read_write")

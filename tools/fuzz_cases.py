@@ -7,7 +7,7 @@ import random
 import struct
 from dataclasses import dataclass
 
-from dyno.servers.kit.parts import PARTS, VERSION
+from dyno.servers.kit.library import PARTS, VERSION
 
 #: Every function: what it returns, and whether it is an aggregate.
 FUNCTIONS = {

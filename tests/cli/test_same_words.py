@@ -16,7 +16,7 @@ from dyno.cli import bisect, command, judged_run, run_words, shard
 from dyno.cli.options import Word
 from dyno.compare.bisect.points import list_points
 from dyno.errors import UsageError
-from dyno.servers.kit.parts import PARTS
+from dyno.servers.kit.library import PARTS
 
 SOURCES = ROOT / "src" / "dyno"
 WORDS = ["--time", "2s", "--threads", "3", "--limit", "foreign=40%"]

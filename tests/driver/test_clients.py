@@ -21,7 +21,7 @@ from privileges import need_root
 
 from dyno import driver
 from dyno.driver import clients
-from dyno.driver.clients.clocks import compute_allowed_ns
+from dyno.driver.clients.merging import compute_allowed_ns
 from dyno.driver.plan import Plan, Script, SlicePlan
 from dyno.driver.process import DriverLaunch, Limit
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from dyno.engines import find_engine
-from dyno.engines.mysql import settle as settling
-from dyno.engines.mysql.settle import settle
+from dyno.engines.mysql import data
+from dyno.engines.mysql.data import settle
 from dyno.errors import TrialFailed
 
 Rows = list[list[str | None]]
@@ -34,7 +34,7 @@ class Told:
             left = self.dirty.pop(0) if len(self.dirty) > 1 else self.dirty[0]
             pages = {"total": 1000, "dirty": left, "free": 5}
             return [[f"Innodb_buffer_pool_pages_{name}", str(n)] for name, n in pages.items()]
-        if statement == settling.THREADS:
+        if statement == data.THREADS:
             return [["BG_THREADS", "1", self.busy.pop(0)], ["DBSTATS", "", ""]]
         return [["0"]]
 
@@ -45,7 +45,7 @@ pytestmark = pytest.mark.usefixtures("short_sleeps")
 def test_innodb_is_hurried_until_a_hundredth_is_dirty_and_put_back() -> None:
     told = Told(("a", "InnoDB"), ("b", "InnoDB"), dirty=(500, 11, 10))
     settle(told, ours=True)
-    assert told.said.count(settling.DIRTY) == 3
+    assert told.said.count(data.DIRTY) == 3
     assert {"ANALYZE TABLE `a`", "ANALYZE TABLE `b`"} <= set(told.said)
     settings = [statement for statement in told.said if statement.startswith("SET")]
     assert settings == [
@@ -66,8 +66,8 @@ def test_pages_that_stay_dirty_fail_the_trial_and_the_settings_are_put_back() ->
 def test_myrocks_is_flushed_and_waited_for_until_no_thread_compacts() -> None:
     told = Told(("a", "ROCKSDB"))
     settle(told, ours=True)
-    assert told.said.count(settling.THREADS) == 2
-    assert settling.ROCKS_FLUSH in told.said and told.said[-1] == "ANALYZE TABLE `a`"
+    assert told.said.count(data.THREADS) == 2
+    assert data.ROCKS_FLUSH in told.said and told.said[-1] == "ANALYZE TABLE `a`"
 
 
 def test_other_engines_close_their_tables_and_an_empty_database_needs_nothing() -> None:

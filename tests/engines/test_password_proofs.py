@@ -10,7 +10,7 @@ import pytest
 
 from dyno.driver.plan import Session
 from dyno.engines import find_engine
-from dyno.engines.postgres.libpq import make_client_session
+from dyno.engines.postgres.attached import make_client_session
 from dyno.errors import UsageError
 from dyno.runs.experiment import candidates
 

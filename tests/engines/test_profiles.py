@@ -6,10 +6,10 @@ import pytest
 from engine_callbacks import ask_nothing
 
 from dyno.engines import Checks, find_engine
-from dyno.engines._idle_keys import OFF, Idle, find_idle_keys
+from dyno.engines._configs import OFF, Idle, find_idle_keys
 from dyno.engines.mysql.settings import sort_settings
 from dyno.engines.postgres.settings import choose_settings
-from dyno.engines.sqlite.settings import list_pragmas
+from dyno.engines.sqlite import list_pragmas
 from dyno.errors import UsageError
 
 PAIRS = (Idle("sync_binlog|binlog_.*", "log_bin", OFF), Idle("log_bin.*", "log_bin", OFF))

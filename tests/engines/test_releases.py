@@ -11,7 +11,7 @@ import pytest
 from dyno.builds import Build, Say
 from dyno.builds.suite_tree import SuiteProgram, Tree
 from dyno.engines import _builds
-from dyno.engines._releases import Releases
+from dyno.engines._builds import Releases
 from dyno.errors import DynoError, HostError, UsageError
 
 OLD, NEW, NEXT = (SuiteProgram(suite, (suite,), ()) for suite in ("trixie", "sid", "experimental"))

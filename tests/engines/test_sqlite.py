@@ -13,7 +13,7 @@ from engine_callbacks import ask_nothing
 from dyno.builds import Build
 from dyno.driver.plan import Session
 from dyno.engines import find_engine
-from dyno.engines.sqlite.settings import OPTIONS
+from dyno.engines.sqlite import OPTIONS
 from dyno.errors import TrialFailed, UsageError
 
 

@@ -7,8 +7,14 @@ from pathlib import Path
 import pytest
 
 from dyno.errors import HostError
-from dyno.profile.attribution import count_library, find_serving, tidy_function
-from dyno.profile.callgrind import CodeFunction, parse_profile, read_profile
+from dyno.profile.callgrind import (
+    CodeFunction,
+    count_library,
+    find_serving,
+    parse_profile,
+    read_profile,
+    tidy_function,
+)
 
 SMALL = Path(__file__).parent.parent / "golden" / "callgrind" / "small.out"
 ENGINE, LIBC = "/cache/engine/libengine.so", "/usr/lib/libc.so.6"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from dyno.profile.callgrind import CodeFunction, InstructionProfile
+from dyno.profile.callgrind import CodeFunction, InstructionProfile, leave_out_waits
 from dyno.profile.layers import read_layers
-from dyno.profile.waits import leave_out_waits
 
 
 def make_function(name: str) -> CodeFunction:

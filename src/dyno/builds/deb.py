@@ -1,23 +1,29 @@
 """Source `deb`: Debian packages, fetched by apt-get and unpacked into a folder of our own.
 
-apt's own client is used, by package name, so that a user's mirrors and proxies apply; it holds
-each package against the signed lists. Neither step needs root, and nothing is installed: no
-script of a package runs, and no file of the system changes. Where the system has no lists (images
-of containers come without), apt gets lists of our own, by the system's sources and keys. Here
-stand packages of the system's own suite; `suites` reads any other.
+apt's own client is used, by package name, so that a user's mirrors and proxies apply; it checks
+each package against the signed lists. Its programs are asked in the C locale. Neither step needs
+root, and nothing is installed: no script of a package runs, and no file of the system changes.
+Where the system has no lists (images of containers come without), apt gets lists of our own, by the
+system's sources and keys. Packages here are of the system's own suite; `suites` reads any other.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
 
-from dyno.builds import Say, apt, cache
+from dyno import builds, subprocesses
+from dyno.builds import Say, cache
 from dyno.errors import HostError
 
 #: Where the system's lists of packages lie.
@@ -43,11 +49,11 @@ def fetch(name: str, version: str, say: Say, beside: Sequence[str] = ()) -> Path
         with tempfile.TemporaryDirectory(prefix=".fetched-", dir=folder) as scratch:
             download = ["apt-get", "--quiet", "download", *packages]
             try:
-                apt.run([*download, *_choose_lists(say)], Path(scratch), say)
-            except apt.UnlikeLists:
+                run([*download, *_choose_lists(say)], Path(scratch), say)
+            except UnlikeLists:
                 if not drop_lists("lists-"):
                     raise
-                apt.run([*download, *_choose_lists(say)], Path(scratch), say)
+                run([*download, *_choose_lists(say)], Path(scratch), say)
             for archive in sorted(Path(scratch).glob("*.deb")):
                 unpack(archive, folder)
 
@@ -61,9 +67,9 @@ def unpack(archive: Path, folder: Path) -> None:
     none goes, to be fetched anew.
     """
     try:
-        apt.run(["dpkg-deb", "--extract", str(archive), str(folder)], folder)
+        run(["dpkg-deb", "--extract", str(archive), str(folder)], folder)
     except HostError as refused:
-        if apt.FULL in refused.cause:
+        if FULL in refused.cause:
             raise
         archive.unlink()
         hint = "start again: it is fetched anew; if it stays, use another mirror"
@@ -99,7 +105,7 @@ def find_installable_version(name: str, say: Say = lambda _: None) -> str:
     show = ["apt-cache", "show", "--no-all-versions", name, *_choose_lists(say)]
 
     def make(folder: Path) -> None:
-        said = apt.run(show, Path("/"))
+        said = run(show, Path("/"))
         found = [line.partition(": ")[2] for line in said.splitlines() if line[:8] == "Version:"]
         if not found:
             hint = "apt-get update refreshes its lists"
@@ -125,7 +131,7 @@ def list_companions(name: str, say: Say) -> list[str]:
     nothing is fetched, and none that would be replaced by a newer one is among them.
     """
     command = ["apt-get", "--simulate", "--no-install-recommends", "install", name]
-    said = apt.run([*command, *_choose_lists(say)], Path("/"))
+    said = run([*command, *_choose_lists(say)], Path("/"))
     # a version in brackets behind the name is one that is installed
     found = re.findall(r"^Inst (\S+) \((\S+)", said, re.M)
     return [f"{each}={version}" for each, version in found if each != name]
@@ -147,12 +153,12 @@ def _choose_lists(say: Say) -> list[str]:
     def make(folder: Path) -> None:
         say("fetching lists of packages (apt)")
         drop_lists("lists-")
-        apt.make_list_folders(folder)
-        update = ["apt-get", "--quiet", "update", *apt.format_options(apt.list_settings(folder))]
-        apt.run(update, folder, say)
+        make_list_folders(folder)
+        update = ["apt-get", "--quiet", "update", *format_options(list_settings(folder))]
+        run(update, folder, say)
 
     lists = cache.ensure_entry("apt", f"lists-{count_days()}", make, say)
-    return apt.format_options(apt.list_settings(lists))
+    return format_options(list_settings(lists))
 
 
 def count_days() -> int:
@@ -167,3 +173,157 @@ def drop_lists(beginning: str) -> bool:
     found = [entry for entry in cache.find_entries("apt") if entry.name.startswith(beginning)]
     removed = [cache.remove(entry) for entry in found]
     return any(removed)
+
+
+#: How long apt-get may take over a handful of packages.
+FETCH_S = 900.0
+#: apt's words for a package or a version that is not there.
+ABSENT = ("Unable to locate", "No packages found", "was not found", "Unable to find a source")
+#: apt's words for a file that is not the one that was signed for.
+UNLIKE = "Hash Sum mismatch"
+#: What a full disk is called.
+FULL = "the disk is full"
+#: Begins an option of apt's.
+OPTION = "-o"
+#: apt's words for a file that the mirror lists and does not have; each server has its own behind.
+LISTED_ONLY = " 404  "
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What some words of apt's mean for whoever reads them, and what can be done; `passing` where a
+    second try may mend it.
+    """
+
+    words: tuple[str, ...]
+    told: str
+    hint: str
+    passing: bool = False
+
+
+#: The first whose words are found counts: a list that is not signed is also one that was not
+#: fetched.
+MEANINGS = (
+    Meaning(
+        ABSENT,
+        "",
+        "apt-get update refreshes apt's lists (as root); do its sources have the package?",
+    ),
+    Meaning(
+        ("is expired", "no longer valid"),
+        "its lists are too old to be trusted",
+        "the archive no longer keeps that suite, or this host's clock is ahead",
+    ),
+    Meaning(
+        ("is not valid yet",),
+        "its lists are of a day to come",
+        "this host's clock is behind: set it",
+    ),
+    Meaning(
+        ("is not signed", "NO_PUBKEY", "BADSIG", "EXPKEYSIG", "invalid signature"),
+        "its signature is not by a key that this system trusts",
+        "install the archive's newest keys (debian-archive-keyring); nothing unsigned is used",
+    ),
+    Meaning(
+        ("does not have a Release file",),
+        "the mirror has no such suite, or no longer",
+        "name another suite, or a build of your own by its path",
+    ),
+    Meaning(
+        (LISTED_ONLY,),
+        "the mirror lists it and does not have it",
+        "try again later, or name another suite; apt-get update refreshes this system's own lists",
+    ),
+    Meaning(
+        (UNLIKE, "unexpected size"),
+        "what came is not what the archive signed for",
+        "the mirror may be between two updates: try again later, or use another mirror",
+        passing=True,
+    ),
+    Meaning(
+        ("No space left", "enough free space", "Wrote only"),
+        FULL,
+        "free some room (dyno clean), or set DYNO_CACHE to another file system",
+    ),
+    Meaning(
+        ("Could not connect", "Could not resolve", "Temporary failure", "Unable to connect"),
+        "the mirror cannot be reached",
+        "is there a network, and is the mirror in /etc/apt/sources.list.d right?",
+        passing=True,
+    ),
+)
+UNREACHED = "apt must reach its mirrors (/etc/apt/sources.list.d), and the disk have room"
+
+
+class UnlikeLists(HostError):
+    """The mirror has not what the lists have, or the lists not what is asked for: newer ones may be
+    the remedy.
+    """
+
+
+class NotOnMirror(UnlikeLists):
+    """The mirror lists a file and does not have it."""
+
+
+def format_options(settings: Sequence[str]) -> list[str]:
+    """Settings (`Dir::Cache=/x`) as words of apt's command line."""
+    return [word for setting in settings for word in (OPTION, setting)]
+
+
+def list_settings(folder: Path) -> list[str]:
+    """Settings for lists in `folder`, where apt's own user may not go, that are small; a source
+    that fails is an error, as it is not by itself.
+    """
+    return [
+        f"Dir::State::Lists={folder / 'lists'}",
+        f"Dir::Cache={folder}",
+        "Dir::Cache::pkgcache=",
+        "Dir::Cache::srcpkgcache=",
+        "Acquire::GzipIndexes=true",
+        "Acquire::Languages=none",
+        "APT::Sandbox::User=root",
+        "APT::Update::Error-Mode=any",
+    ]
+
+
+def make_list_folders(folder: Path) -> None:
+    """The folders that such lists need."""
+    for place in ("lists", "archives"):
+        (folder / place / "partial").mkdir(parents=True)
+
+
+def run(
+    command: Sequence[str], folder: Path, say: Say | None = None, limit_s: float = FETCH_S
+) -> str:
+    """What the command writes; `HostError` with its last lines where it fails.
+
+    It may fail once where it fetches, which `say` is told.
+    """
+    quietly = os.environ | {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
+    once = partial(subprocesses.run_guarded, command, limit_s, folder, quietly)
+    final = [words for kind in MEANINGS if not kind.passing for words in kind.words]
+    try:
+        done = builds.run_twice(once, say, final) if say else once()
+    except FileNotFoundError:
+        hint = "Debian packages need a Debian or an Ubuntu; or name your own build by its path"
+        raise HostError(f"cannot fetch: no {command[0]} on PATH", hint=hint) from None
+    except subprocess.TimeoutExpired:
+        hint = "are apt's mirrors (/etc/apt/sources.list.d) reachable?"
+        raise HostError(f"{command[0]} ran for {limit_s:.0f} s", hint=hint) from None
+    if done.returncode:
+        raise _explain_refusal(command, done.stderr)
+    return done.stdout
+
+
+def _explain_refusal(command: Sequence[str], said: str) -> HostError:
+    """Why apt has nothing for us, by its lines of errors; its warnings are left out."""
+    lines = [line.strip() for line in said.splitlines() if line[:2] != "W:"]
+    words = "it says\n" + ("\n".join(lines[-6:]) or "nothing")
+    kinds = (kind for kind in MEANINGS if any(each in said for each in kind.words))
+    meant = next(kinds, Meaning((), "", UNREACHED))
+    cause = f"{meant.told}; {words}" if meant.told else words
+    words_asked = takewhile(lambda word: word != OPTION, command[3:])
+    asked = " ".join(word for word in words_asked if word[0] != "-") or "its lists"
+    kind: type[HostError] = UnlikeLists if UNLIKE in meant.words else HostError
+    kind = NotOnMirror if LISTED_ONLY in meant.words else kind
+    return kind(f"{command[0]} cannot get {asked}", cause=cause, hint=meant.hint)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dyno.builds import Say, apt, cache, deb, own_loader, suites
+from dyno.builds import Say, cache, deb, own_loader, suites
 from dyno.builds.suites import Suite, SuitePackage
 
 #: The section of a suite that libraries stand in: which dependencies are followed.
@@ -77,7 +77,7 @@ def _fetch_from(suite: Suite, wanted: SuiteProgram, version: str, say: Say) -> T
     if not matches_version(found, version):
         hint = f"{wanted.suite} moves on; name what it has, or a build of your own by its path"
         message = f"{wanted.suite} has {wanted.packages[0]} {found}, not {version}"
-        raise apt.UnlikeLists(message, hint=hint)
+        raise deb.UnlikeLists(message, hint=hint)
     name = name_entry(wanted, found)
 
     def make(folder: Path) -> None:
@@ -98,7 +98,7 @@ def find_closure(suite: Suite, names: Sequence[str]) -> list[SuitePackage]:
     """The packages of these names, and all libraries that they need; `HostError` without one."""
     found = {package.name: package for package in suite.find_packages(names)}
     if missing := [name for name in names if name not in found]:
-        raise apt.UnlikeLists(f"{suite.name} has no package {missing[0]}")
+        raise deb.UnlikeLists(f"{suite.name} has no package {missing[0]}")
     closure, asked = dict(found), set(found)
     while fresh := {name for package in found.values() for name in package.depends} - asked:
         asked |= fresh

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from dyno import subprocesses
-from dyno.builds import Say, apt, cache, deb
+from dyno.builds import Say, cache, deb
 from dyno.errors import HostError, UsageError
 
 #: Keys that an archive is signed with, where its own package puts them; without them, apt's choice.
@@ -70,12 +70,12 @@ class Suite:
         """Those of `names` that it has, each in the version that it would install; `beside` takes
         what a suite of new things only has in common with the one below from that.
         """
-        own = [] if beside else apt.format_options([f"APT::Default-Release={self.name}"])
+        own = [] if beside else deb.format_options([f"APT::Default-Release={self.name}"])
         asked = ["apt-cache", "show", "--no-all-versions", *names, *self.options, *own]
         try:
-            said = apt.run(asked, Path("/"))
+            said = deb.run(asked, Path("/"))
         except HostError as refused:
-            if any(words in refused.cause for words in apt.ABSENT):
+            if any(words in refused.cause for words in deb.ABSENT):
                 return []
             raise
         return [_read_package(_parse_fields(text)) for text in said.split("\n\n") if text.strip()]
@@ -85,7 +85,7 @@ class Suite:
         for package in self.find_packages([name]):
             return package.version
         hint = "name another suite, or a build of your own by its path"
-        raise apt.UnlikeLists(f"{self.name} has no package {name}", hint=hint)
+        raise deb.UnlikeLists(f"{self.name} has no package {name}", hint=hint)
 
     def download(self, packages: Sequence[SuitePackage], folder: Path, say: Say) -> None:
         """Puts the packages' archives into `folder`, each held against its checksum; one that is
@@ -93,7 +93,7 @@ class Suite:
         """
         # a version behind the name, or else a name that ends in + would be a command of apt's
         words = [f"{package.name}={package.version}" for package in packages]
-        apt.run(["apt-get", "--quiet", "download", *words, *self.options], folder, say)
+        deb.run(["apt-get", "--quiet", "download", *words, *self.options], folder, say)
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def use_suite(
     suite = open_suite(name, say, sources=sources)
     try:
         return use(suite)
-    except apt.UnlikeLists:
+    except deb.UnlikeLists:
         if suite.is_new:
             raise
         deb.drop_lists(suite.lists)
@@ -140,15 +140,15 @@ def open_suite(name: str, say: Say, *, sources: bool = False) -> Suite:
         mirror = find_mirror()
         say(f"fetching {name}'s lists (apt)")
         deb.drop_lists(kind)
-        apt.make_list_folders(folder)
+        deb.make_list_folders(folder)
         (folder / "status").touch()
         (folder / "suite.sources").write_text(_format_sources(name, mirror, sources))
-        update = ["apt-get", "--quiet", "update", *apt.format_options(_list_settings(folder))]
-        apt.run(update, folder, say)
+        update = ["apt-get", "--quiet", "update", *deb.format_options(_list_settings(folder))]
+        deb.run(update, folder, say)
         made.append(folder)
 
     lists = cache.ensure_entry("apt", f"{kind}{deb.count_days()}", make, say)
-    options = tuple(apt.format_options(_list_settings(lists)))
+    options = tuple(deb.format_options(_list_settings(lists)))
     return Suite(name, options, lists.name, bool(made))
 
 
@@ -156,7 +156,7 @@ def find_mirror() -> str:
     """Where this system's own packages come from; `HostError` where its sources do not tell."""
     form = "$(REPO_URI)\t$(RELEASE)\t$(COMPONENT)"
     asked = ["apt-get", "indextargets", "--no-release-info", "Created-By: Packages"]
-    said = apt.run([*asked, "--format", form], Path("/"))
+    said = deb.run([*asked, "--format", form], Path("/"))
     rows = [line.split("\t") for line in said.splitlines()]
     own = [uri for uri, *named in rows if named in ([name, "main"] for name in list_releases())]
     if own:
@@ -180,7 +180,7 @@ def fetch_source(suite: str, source: str, say: Say, version: str = "") -> Source
         for at, each in enumerate(versions, 1):
             try:
                 return _fetch_version(found, source, each, say)
-            except apt.NotOnMirror as absent:
+            except deb.NotOnMirror as absent:
                 # old lists may be why; an older version is the answer to new ones alone
                 if not found.is_new or at == len(versions):
                     absent.hint = BY_HAND
@@ -198,7 +198,7 @@ def _fetch_version(suite: Suite, source: str, version: str, say: Say) -> SourceA
         with cache.hold_resumed_folder("deb-src", name) as archives:
             command = ["apt-get", "--quiet", "source", f"{source}={version}"]
             command += ["--download-only", *suite.options]
-            apt.run(command, archives, say, SOURCE_S)
+            deb.run(command, archives, say, SOURCE_S)
             for file in archives.iterdir():
                 if file.is_file():
                     file.rename(folder / file.name)
@@ -226,9 +226,9 @@ def find_newest(versions: Iterable[str]) -> str:
 def _list_versions(suite: Suite, source: str) -> list[str]:
     """Those that the suite lists, the newest first."""
     asked = ["apt-cache", "showsrc", "--only-source", source, *suite.options]
-    versions = set(re.findall(r"^Version: (\S+)$", apt.run(asked, Path("/")), re.M))
+    versions = set(re.findall(r"^Version: (\S+)$", deb.run(asked, Path("/")), re.M))
     if not versions:
-        raise apt.UnlikeLists(f"{suite.name} has no source of {source}")
+        raise deb.UnlikeLists(f"{suite.name} has no source of {source}")
     return sorted(versions, key=functools.cmp_to_key(_compare_versions), reverse=True)
 
 
@@ -243,7 +243,7 @@ def _compare_versions(one: str, other: str) -> int:
 def _list_settings(folder: Path) -> list[str]:
     """apt's settings by which it knows this suite and nothing else, and nothing installed."""
     return [
-        *apt.list_settings(folder),
+        *deb.list_settings(folder),
         f"Dir::Etc::sourcelist={folder / 'suite.sources'}",
         "Dir::Etc::sourceparts=/dev/null",
         "Dir::Etc::preferences=/dev/null",

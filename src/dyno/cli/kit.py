@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def complete_part_names() -> list[str]:
-    from dyno.servers.kit.parts import PARTS
+    from dyno.servers.kit.library import PARTS
 
     return list(PARTS)
 
@@ -61,7 +61,7 @@ def install(parts: tuple[str, ...], dsn: str, accounts: tuple[str, ...]) -> None
     is.
     """
     from dyno.servers.kit import verbs
-    from dyno.servers.kit.parts import find_parts
+    from dyno.servers.kit.library import find_parts
 
     found = find_parts(parts)
     verbs.install(reach_server(dsn), found, screen.print_line, accounts)
@@ -98,7 +98,7 @@ def uninstall(parts: tuple[str, ...], dsn: str) -> None:
     PART is async, bitmap, files, history, json, options or uuid.
     """
     from dyno.servers.kit import verbs
-    from dyno.servers.kit.parts import find_parts
+    from dyno.servers.kit.library import find_parts
 
     found = find_parts(parts)
     verbs.uninstall(reach_server(dsn), found, screen.print_line)

@@ -65,12 +65,16 @@ def tell_error(error: DynoError) -> None:
 
 
 def obey(words: Sequence[str]) -> int:
-    from dyno.compat.pgbench import tables, usage
-    from dyno.compat.pgbench.scripts import find_builtin, find_builtin_file, list_builtins
-    from dyno.compat.pgbench.server import make_session
-    from dyno.compat.pgbench.words import read_words
+    from dyno.compat.pgbench.server import initialize_tables, make_session
+    from dyno.compat.pgbench.words import (
+        find_asked_text,
+        find_builtin,
+        find_builtin_file,
+        list_builtins,
+        read_words,
+    )
 
-    if asked := usage.find_asked_text(words):
+    if asked := find_asked_text(words):
         screen.print_verbatim(asked)
         return 0
     settings = read_words(words, os.environ)
@@ -84,14 +88,14 @@ def obey(words: Sequence[str]) -> int:
         return 0
     session = make_session(settings, os.environ)
     if settings.has("initialize"):
-        tables.initialize_tables(session, settings, tell)
+        initialize_tables(session, settings, tell)
         return 0
     return play_scripts(settings, session)
 
 
 def play_scripts(settings: PgbenchSettings, session: Session) -> int:
     from dyno import scratch
-    from dyno.compat.pgbench import log_files, report
+    from dyno.compat.pgbench import report
     from dyno.compat.pgbench.play import Moment, PgbenchRun, choose_seed
     from dyno.compat.pgbench.server import look_at, vacuum
 
@@ -113,7 +117,7 @@ def play_scripts(settings: PgbenchSettings, session: Session) -> int:
 
         played = run.play(facts, start_clock, print_progress)
         if settings.has("log"):
-            log_files.write_logs(settings, folder / "board.log")
+            report.write_logs(settings, folder / "board.log")
         return finish(settings, played, report.format_report(settings, facts, played))
 
 

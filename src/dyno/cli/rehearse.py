@@ -237,7 +237,7 @@ def _check_statements(words: dict[str, Any]) -> None:
 def _read_statements(url: str) -> Log:
     """What a running server has counted, told."""
     from dyno import driver
-    from dyno.servers.profile.statement_log import read_statement_log
+    from dyno.servers.profile.target import read_statement_log
 
     found = read_statement_log(driver.ask, url)
     for why, count in Counter(it.why for it in found.unplayed).most_common():

@@ -60,9 +60,8 @@ def say(text: str) -> None:
 
 
 def play_line(words: Words) -> int:
-    from dyno.compat.sysbench.help import format_help
     from dyno.compat.sysbench.play import NOTICE, TEST_IS_OLD, list_deprecations
-    from dyno.compat.sysbench.words import BUILT_IN
+    from dyno.compat.sysbench.words import BUILT_IN, format_help
 
     if words.is_on("help"):
         say("\n".join(format_help()))

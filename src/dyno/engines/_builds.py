@@ -1,14 +1,22 @@
-"""Versions of builds: the one that a name means, itself or the newest of those that it begins.
+"""Which build a version names: itself, or the newest that it is the beginning of; and the releases
+of an engine that can be fetched, of a registry by number, of a suite by its line.
 
-A cached build that is not what was put there is an error, with the way to have it made anew.
+A cached build that is not what was put there is an error, with the way to have it made anew. A
+registry keeps every version; a suite has one of a line and moves on. Where both have a line, the
+suite's build is meant: it is the one that people deploy, with its distribution's flags. That of the
+registry is named `maven:18.6`, and is used, with a note, if the suite's cannot be fetched.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
+from dyno.builds import Build, Say, suite_tree
+from dyno.builds.available import EntryPattern, Offer
+from dyno.builds.suite_tree import SuiteProgram, Tree
 from dyno.errors import HostError, UsageError, build_unknown_error
 
 
@@ -64,11 +72,6 @@ def find_line(version: str, parts: int) -> str:
     return ".".join(map(str, parse_version(version)[:parts]))
 
 
-def is_release(version: str) -> bool:
-    """Is it no alpha, beta or candidate of one?"""
-    return not re.search("[a-z]", version)
-
-
 @contextmanager
 def check_cached(entry: str) -> Iterator[None]:
     """A `UsageError` by which the cache's `entry` turns out to be no such program is the host's.
@@ -81,3 +84,158 @@ def check_cached(entry: str) -> Iterator[None]:
         cause = f"{why.message}: {why.cause}" if why.cause else why.message
         hint = f"`dyno clean {entry} --yes` removes it; then it is fetched anew"
         raise HostError(f"{entry} in the cache is damaged", cause=cause, hint=hint) from why
+
+
+#: Between a source's name and a version: `maven:18.6`.
+OF = ":"
+#: The source of suites, as it is listed.
+DEBIAN = "Debian"
+
+
+#: Fetches a suite's program at a version that begins so.
+FetchTree = Callable[[SuiteProgram, str, Say], Tree]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One build that a name may mean: its version as last seen, in a suite or (None) by number."""
+
+    version: str
+    program: SuiteProgram | None = None
+
+
+@dataclass(frozen=True)
+class Releases:
+    """All releases of an engine: `numbered` are versions to the source of each ("maven"), `suites`
+    versions as last seen; `parts` numbers make a line (two of `10.11.8`, one of `18.6`). `words`
+    are builds without a number.
+    """
+
+    engine: str
+    numbered: Mapping[str, str]
+    suites: Mapping[str, SuiteProgram]
+    parts: int = 2
+    words: tuple[str, ...] = ("system",)
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """Every version, in order."""
+        return tuple(sorted({*self.numbered, *self.suites}, key=parse_version))
+
+    def find_line(self, version: str) -> str:
+        """The release line of a version: `10.11` of `10.11.8`."""
+        return find_line(version, self.parts)
+
+    def list_choices(self, asked: str) -> list[Choice]:
+        """What `asked` may mean, the best first: the newest line's build of a suite, and what
+        stands in for it. `UsageError` with the nearest versions where that is nothing.
+        """
+        source, of, number = asked.rpartition(OF)
+        if of:
+            return [Choice(self._format_numbered(source, number))]
+        suites = {
+            version: program for version, program in self.suites.items() if asked == program.suite
+        }
+        if suites:
+            return [Choice(version, program) for version, program in suites.items()]
+        numbered = [each for each in self.numbered if _covers(asked, each)]
+        found = [Choice(version) for version in numbered]
+        for version, program in self.suites.items():
+            loosely = not numbered and is_within(asked, self.find_line(version))
+            if loosely or (_covers(asked, version) and self._is_meant(asked, version)):
+                found.append(Choice(version, program))
+        if not found:
+            raise build_unknown_version_error(
+                self.engine,
+                asked,
+                self.versions,
+                [*self.words, *sorted({program.suite for program in self.suites.values()})],
+            )
+        found.sort(key=self._rank, reverse=True)
+        first = next((i for i, each in enumerate(found) if not each.program), len(found))
+        return found[: first + 1]
+
+    def fetch(
+        self,
+        asked: str,
+        say: Say,
+        of_suite: Callable[[Tree, SuiteProgram], Build],
+        by_number: Callable[[str], Build],
+        fetch_tree: FetchTree = suite_tree.fetch_tree,
+    ) -> Build:
+        """The build that `asked` means; where the first cannot be had, what stands in for it, which
+        is told and stands in its facts. `HostError` where none can be had.
+        """
+        instead = ""
+        choices = self.list_choices(asked)
+        for choice in choices:
+            try:
+                if choice.program is None:
+                    made = by_number(choice.version)
+                else:
+                    number = "" if asked == choice.program.suite else asked
+                    tree = fetch_tree(choice.program, number, say)
+                    made = of_suite(tree, choice.program)
+                return replace(made, facts=made.facts | ({"instead": instead} if instead else {}))
+            except HostError as refused:
+                if choice == choices[-1]:
+                    raise
+                source = choice.program.suite if choice.program else "a registry"
+                instead = f"{choice.version} of {source} cannot be had: {refused.message}"
+                say(f"{self.engine} {instead}; using another build")
+        raise AssertionError("no choice at all")
+
+    def list_offers(
+        self, entries: Callable[[str], tuple[EntryPattern, ...]], machines: frozenset[str]
+    ) -> list[Offer]:
+        """Every build, as it is listed; `entries` tells the cache's of a version by number, which
+        is made for `machines`.
+        """
+        found = [
+            Offer(
+                self._choose_shortest(Choice(version), f"{source}{OF}{version}"),
+                version,
+                self.find_line(version),
+                source,
+                entries=entries(version),
+                machines=machines,
+            )
+            for version, source in self.numbered.items()
+        ]
+        for version, program in self.suites.items():
+            name = self._choose_shortest(Choice(version, program), program.suite)
+            kept = (suite_tree.build_entry_pattern(program),)
+            found.append(Offer(name, version, self.find_line(version), DEBIAN, program.suite, kept))
+        return found
+
+    def _choose_shortest(self, choice: Choice, otherwise: str) -> str:
+        """The version, where that alone means this build, else the other name."""
+        means = self.list_choices(choice.version)[0]
+        return choice.version if means == choice else otherwise
+
+    def _format_numbered(self, source: str, number: str) -> str:
+        known = [version for version, kept in self.numbered.items() if kept == source]
+        if not known:
+            places = sorted(set(self.numbered.values()))
+            hint = f"its sources are {' and '.join(places)}"
+            raise UsageError(f"no build of {self.engine} comes from '{source}'", hint=hint)
+        return choose_version(self.engine, number, known)
+
+    def _is_meant(self, asked: str, version: str) -> bool:
+        """An alpha, beta or candidate of a release is meant only by its own line."""
+        return not re.search("[a-z]", version) or _covers(self.find_line(version), asked)
+
+    def _rank(self, choice: Choice) -> tuple[tuple[int, ...], bool, tuple[int, ...]]:
+        line = parse_version(self.find_line(choice.version))
+        return line, choice.program is not None, parse_version(choice.version)
+
+
+def _covers(beginning: str, version: str) -> bool:
+    """Does `18` mean `18.6`, and not `180`?"""
+    rest = version.removeprefix(beginning)
+    return version.startswith(beginning) and not (beginning and rest[:1].isdigit())
+
+
+def is_within(version: str, line: str) -> bool:
+    """Is it a version of the release line, whether there is such a one or not?"""
+    return bool(re.fullmatch(rf"{re.escape(line)}(\.\d+|[a-z]+\d+)*", version))

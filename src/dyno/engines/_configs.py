@@ -1,11 +1,16 @@
-"""What makes a server of ours like a user's: his file of settings, as a server's program reads and
-judges it, and a data folder of the release that he has.
+"""What makes a server of ours like a user's: their file of settings, as a server's program reads
+and judges it; a data folder of their release; and remarks on settings.
+
+A key that has no effect where it stands, or a bare number whose unit is easily mistaken, is no
+error: the server takes both. But a comparison would be one of a build with itself, or of a cache a
+thousand times too small. So the remarks are printed before the run.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -61,3 +66,33 @@ def is_beyond_host(size_bytes: float) -> bool:
     """Is so much memory more than a server may take on this host?"""
     host_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return size_bytes > host_bytes / LARGEST_SHARE
+
+
+@dataclass(frozen=True)
+class Idle:
+    """`keys` (a regular expression) can have no effect while `other` has one of `values`."""
+
+    keys: str
+    other: str
+    values: tuple[str, ...]
+
+    def holds(self, name: str, chosen: Mapping[str, str]) -> bool:
+        """Is `name` without effect under `chosen`? A setting that is not chosen is not known."""
+        value = chosen.get(self.other)
+        idle = value is not None and value.casefold() in self.values
+        return idle and name != self.other and re.fullmatch(self.keys, name) is not None
+
+
+#: How servers spell a switch that is off.
+OFF = ("off", "0", "false", "no")
+
+
+def find_idle_keys(
+    asked: Mapping[str, str], chosen: Mapping[str, str], pairs: Sequence[Idle]
+) -> Iterator[str]:
+    """A clause for each key of `asked` that has no effect under `chosen`, all that will hold."""
+    for name, value in asked.items():
+        pair = next((pair for pair in pairs if pair.holds(name, chosen)), None)
+        if pair is not None and value.casefold() not in OFF:  # what is off need not be told twice
+            against = f"{pair.other}={chosen[pair.other]}"
+            yield f"{name}={value} can have no effect while {against}"

@@ -10,7 +10,7 @@ from typing import Any
 from dyno.builds import Build
 from dyno.driver.events import AskMode, TimedAnswer
 from dyno.engines import PathRequest, Talk
-from dyno.engines._embedded_path import EmbeddedPath
+from dyno.engines._library import EmbeddedPath
 from dyno.errors import TrialFailed, UsageError
 from dyno.record.explanation import NodeReading, PathRound, StageName
 from dyno.sql.tokens import Quoting

@@ -1,19 +1,27 @@
-"""An engine that is a library, named by its path: loaded and asked in a process of its own."""
+"""Engines that are a library: loaded and asked in a process of their own; and the path of a
+statement in a database's file, which has no connection to cross. The process that executes a
+statement is ended with it: nothing can look at it from beside.
+"""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dyno import subprocesses
 from dyno.builds import Build, keep_answers
-from dyno.engines import Server
+from dyno.driver.plan import Session
+from dyno.engines import PathRequest, Server, Talk
+from dyno.engines._statements import check_kind, read_statement
 from dyno.errors import UsageError
+from dyno.record.explanation import StageName
+from dyno.record.waits import SessionState
+from dyno.sql.tokens import Quoting
 
 DATABASE = "dyno.db"
 
@@ -84,3 +92,45 @@ def start_library(build: Build, home: Path, **own: Any) -> Server:
 def measure_data_bytes(server: Server) -> int:
     """The database's file and what lies beside it, its log for one."""
     return sum(file.stat().st_size for file in server.home.glob(f"{DATABASE}*"))
+
+
+def check_file(place: str, flags: Mapping[str, str]) -> Path:
+    """The file; `UsageError` where there is none, which opening it would make."""
+    path = Path(place).expanduser().absolute()
+    if not path.is_file():
+        raise UsageError(f"there is no file {path}")
+    if flags:
+        raise UsageError(f"a file takes no key (got '{next(iter(flags))}')")
+    return path
+
+
+class EmbeddedPath:
+    """What all such paths share; `play_round` and `begin` are each engine's."""
+
+    engine = ""
+    sample_s = 1.0
+    beside: Session | None = None
+    wait_sql = end_source = ""
+    switches: tuple[str, ...] = ()
+
+    def __init__(
+        self, build: Build, file: Path, request: PathRequest, quoting: Quoting, session: Session
+    ) -> None:
+        self._request, self._sql = request, request.sql.strip().rstrip("; \t\n")
+        check_kind(read_statement(self._sql, quoting), request.writes)
+        self.version, self.server, self.session = build.version, str(file), session
+        self.bare = ("BEGIN", self._sql, "ROLLBACK") if request.writes else (self._sql,)
+        self.repeats = 1
+        self.remarks: list[str] = []
+        self.sources: dict[StageName, str] = {}
+
+    def list_endings(self) -> list[str]:
+        """None: it ends with its process."""
+        return []
+
+    def read_wait(self, rows: Sequence[Sequence[str | None]]) -> SessionState | None:
+        """Nobody is asked."""
+        return None
+
+    def begin(self, talk: Talk) -> None:
+        """Nothing is said first."""

@@ -28,7 +28,7 @@ from dyno.engines import (
     _library,
 )
 from dyno.engines._duckdb_path import MAGIC, MAGIC_AT, DuckdbPath
-from dyno.engines._embedded_path import check_file
+from dyno.engines._library import check_file
 from dyno.errors import HostError, InternalError, TrialFailed, UsageError, build_unknown_error
 from dyno.record import DataCondition
 

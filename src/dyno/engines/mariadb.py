@@ -17,7 +17,7 @@ from dyno.builds import Build, Say, deb
 from dyno.builds.available import Offer
 from dyno.builds.suite_tree import SuiteProgram
 from dyno.engines import _builds
-from dyno.engines._releases import Releases
+from dyno.engines._builds import Releases
 from dyno.engines.mysql.builds import X86, RegistryPackage, describe_build, find_program_in
 from dyno.engines.mysql.server import Family
 from dyno.errors import HostError, UsageError

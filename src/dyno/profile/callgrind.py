@@ -1,14 +1,20 @@
-"""Files of callgrind's: instructions by function, and by call.
+"""Files of callgrind's: instructions by function and by call, and which of them are an engine's.
 
 The format is that of the Callgrind manual ("Callgrind Format Specification", version 1): names are
 numbered on their first use, lines are relative, and the costs of a call are inclusive.
+
+Of an embedded engine its library's own instructions count, and what its calls into other libraries
+take; of a server those of the process or thread that serves the user. What a server's thread
+executes while it waits for its client or by the clock does not count: whether a request is there
+already when the server looks depends on the client's speed, and each further wait is further
+instructions. Statistics that are updated once a second are more of an operation on a slow host.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -120,3 +126,100 @@ class _Reader:
             self._callee, self._is_call = {}, False
         else:
             self.profile.own[here] += instructions
+
+
+#: What compilers and linkers append to a function's name: copies of it, versions, recursion.
+SUFFIX = re.compile(
+    r"(\.(?:isra|part|constprop|cold|lto_priv|localalias)(?:\.\d{1,9}){0,9}"
+    r"|@@?[^\s@]{1,200}|'\d{1,9}| \[clone [^]]{1,200}\]){1,9}$"
+)
+#: The parameters of a C++ function, which change from version to version: overloads are one row.
+PARAMETERS = re.compile(r"(?<!operator)\((?!anonymous)[^()]*(?:\([^()]*\)[^()]*)*\)(?: const)?$")
+#: Code without a symbol goes by its address, which is another one in each build.
+ADDRESS = re.compile(r"0x[0-9a-f]+$")
+UNNAMED = "(no symbol)"
+
+
+def count_library(profile: InstructionProfile, library: Path) -> Counter[CodeFunction]:
+    """What a library executes itself, and all that it has others execute, by their first function.
+
+    The driver that calls it is left out. A call back from another library (a comparison handed to
+    a sort) counts twice.
+    """
+    home = str(library.resolve())
+    counts = Counter({each: n for each, n in profile.own.items() if each.object == home})
+    for (caller, callee), instructions in profile.calls.items():
+        if caller.object == home and callee.object != home:
+            counts[callee] += instructions
+    return counts
+
+
+def list_library_calls(profile: InstructionProfile, library: Path) -> Counter[Call]:
+    """The calls that a library makes, with what each took in all."""
+    home = str(library.resolve())
+    return Counter({call: n for call, n in profile.calls.items() if call[0].object == home})
+
+
+def find_serving(profiles: Mapping[str, InstructionProfile]) -> str:
+    """The name of the profile of whoever serves the one user: the one that did the most."""
+    return max(profiles, key=lambda name: profiles[name].total)
+
+
+def tidy_function(function: CodeFunction, program: Path, engine: str) -> CodeFunction:
+    """The function under the name that it has in other builds; its object is `engine` where it is
+    the engine's own `program`, else a file's name.
+    """
+    own = function.object == str(program.resolve())
+    name = UNNAMED if ADDRESS.match(function.name) else tidy_name(function.name)
+    return CodeFunction(
+        name or function.name, function.file, engine if own else Path(function.object).name
+    )
+
+
+def tidy_name(name: str) -> str:
+    """A function's name without what compilers append, and without the parameters of C++."""
+    return PARAMETERS.sub("", SUFFIX.sub("", name))
+
+
+#: Calls within a wait are followed so deep.
+DEEPEST = 20
+
+
+def leave_out_waits(
+    profile: InstructionProfile, waits: re.Pattern[str] | None
+) -> tuple[InstructionProfile, int]:
+    """The profile without functions whose names match `waits`, and without all that they call; and
+    how many instructions that were.
+
+    Of a function that others call as well, the waits' share goes: callgrind knows calls and no
+    whole stacks.
+    """
+    if waits is None:
+        return profile, 0
+    spent: Counter[CodeFunction] = Counter()
+    inclusive: Counter[CodeFunction] = Counter()
+    callees: dict[CodeFunction, Counter[CodeFunction]] = {}
+    for (caller, callee), instructions in profile.calls.items():
+        inclusive[callee] += instructions
+        callees.setdefault(caller, Counter())[callee] += instructions
+
+    def follow(function: CodeFunction, share: float, path: tuple[CodeFunction, ...]) -> None:
+        spent[function] += round(share * profile.own[function])
+        if len(path) < DEEPEST:
+            for callee, instructions in callees.get(function, Counter()).items():
+                whole = inclusive[callee]
+                if whole and callee not in path and not waits.match(tidy_name(callee.name)):
+                    follow(callee, share * instructions / whole, (*path, callee))
+
+    for function in list(profile.own):
+        if waits.match(tidy_name(function.name)):
+            follow(function, 1.0, (function,))
+    own = Counter({function: n - min(spent[function], n) for function, n in profile.own.items()})
+    calls = Counter(
+        {
+            call: n
+            for call, n in profile.calls.items()
+            if not any(waits.match(tidy_name(each.name)) for each in call)
+        }
+    )
+    return InstructionProfile(own, calls), profile.total - own.total()

@@ -19,8 +19,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from dyno.profile.attribution import tidy_name
-from dyno.profile.callgrind import UNKNOWN, CodeFunction
+from dyno.profile.callgrind import UNKNOWN, CodeFunction, tidy_name
 from dyno.record.profile import CpuProfile, ProfiledFunction
 
 TABLES = Path(__file__).with_name("layers")

@@ -13,10 +13,16 @@ import pytest
 from repository import ROOT
 
 from dyno.cli import judged_run, run_words
-from dyno.compat.pgbench import board, report, tables
-from dyno.compat.pgbench.board import Board, BoardCounts, BoardTally, CommandCounts
-from dyno.compat.pgbench.log_files import write_logs
-from dyno.compat.pgbench.play import Moment, PlayedRun
+from dyno.compat.pgbench import play, report, server
+from dyno.compat.pgbench.play import (
+    Board,
+    BoardCounts,
+    BoardTally,
+    CommandCounts,
+    Moment,
+    PlayedRun,
+)
+from dyno.compat.pgbench.report import write_logs
 from dyno.compat.pgbench.server import ServerFacts, make_session
 from dyno.compat.pgbench.words import OPTIONS, read_words
 from dyno.errors import UsageError
@@ -141,8 +147,8 @@ def test_the_boards_columns_are_those_of_the_driver(tmp_path: Path) -> None:
         found |= zip(re.findall(r"[A-Z]\w+", names), map(int, values.split(",")), strict=False)
     columns = [name.upper() for name in BoardCounts.__dataclass_fields__]
     assert [found[name] for name in columns] == list(range(len(columns)))
-    assert found["SCRIPTS"] == board.SCRIPTS and found["PER_SCRIPT"] == board.PER_SCRIPT
-    assert found["PER_COMMAND"] == board.PER_COMMAND and found["CELLS"] == board.ROW_CELLS
+    assert found["SCRIPTS"] == play.SCRIPTS and found["PER_SCRIPT"] == play.PER_SCRIPT
+    assert found["PER_COMMAND"] == play.PER_COMMAND and found["CELLS"] == play.ROW_CELLS
     cells = [found[name] for name in ("PLAYED", "SPENT_US", "FAILURES", "REPEATS")]
     assert cells == list(range(len(CommandCounts._fields)))
     assert Board(tmp_path / "board", 3, 2).read(4).total == BoardCounts()
@@ -164,7 +170,7 @@ def test_the_clients_logs_become_one_file_of_a_thread_in_order_of_time(
 
 def test_the_tables_are_made_as_they_are_asked_for() -> None:
     asked = "-i -I dtGpf -s 2 -F 90 --partitions=2 --unlogged-tables --tablespace=fast"
-    made = tables.Tables(read_words(asked.split(), {}))
+    made = server.Tables(read_words(asked.split(), {}))
     parts = [each for each in made.create() if "partition of" in each]
     assert [re.search(r"from .*? with", each)[0] for each in parts] == [  # type: ignore[index]
         "from (minvalue) to (100001) with",

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dyno.cli import judged_run, run_words
-from dyno.compat.pgbench.scripts import find_builtin_file
-from dyno.engines.postgres.libpq import convert_address
+from dyno.compat.pgbench.words import find_builtin_file
+from dyno.engines.postgres.attached import convert_address
 from dyno.errors import UsageError
 from dyno.runs.experiment import Experiment
 

@@ -16,7 +16,7 @@ import dyno
 from dyno import driver
 from dyno.servers.kit import library, verbs
 from dyno.servers.kit import server as kit
-from dyno.servers.kit.parts import PARTS, find_parts
+from dyno.servers.kit.library import PARTS, find_parts
 from dyno.servers.kit.server import LIBRARY
 from dyno.servers.kit.verbs import ABSENT, DAMAGED, HIDDEN, INSTALLED, NATIVE, read_status
 

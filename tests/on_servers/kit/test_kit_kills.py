@@ -18,7 +18,7 @@ from kit_servers import BETWEEN, Revived, reviving
 from dyno import driver
 from dyno.errors import DynoError
 from dyno.servers.kit import history, jobs, rights, verbs
-from dyno.servers.kit.parts import find_parts
+from dyno.servers.kit.library import find_parts
 from dyno.servers.kit.server import LIBRARY, reach_server
 from dyno.servers.kit.verbs import ABSENT, DAMAGED, INSTALLED, UNSAFE, read_status
 

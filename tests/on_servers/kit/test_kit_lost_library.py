@@ -18,7 +18,7 @@ from dyno import driver
 from dyno.errors import DynoError, TrialFailed, UsageError
 from dyno.servers.kit import library, routines, verbs
 from dyno.servers.kit import server as kit_server
-from dyno.servers.kit.parts import find_parts
+from dyno.servers.kit.library import find_parts
 from dyno.servers.kit.server import LIBRARY
 from dyno.servers.kit.verbs import ABSENT, DAMAGED, INSTALLED, UNCHECKED, read_status
 

@@ -17,7 +17,7 @@ from kit_servers import KitServer
 from dyno import driver
 from dyno.errors import DynoError
 from dyno.servers.kit import jobs, queueing, rights
-from dyno.servers.kit.parts import PARTS
+from dyno.servers.kit.library import PARTS
 from dyno.servers.kit.verbs import DAMAGED, INSTALLED, NATIVE, UNSAFE, read_status
 
 pytestmark = [pytest.mark.timeout(300)]

@@ -9,7 +9,7 @@ import pytest
 from kit_servers import BETWEEN, KitServer, serving
 
 from dyno.errors import TrialFailed
-from dyno.servers.kit.parts import PARTS
+from dyno.servers.kit.library import PARTS
 from dyno.servers.kit.verbs import INSTALLED, NATIVE, read_status
 
 pytestmark = [pytest.mark.timeout(300)]

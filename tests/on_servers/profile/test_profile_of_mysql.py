@@ -12,8 +12,7 @@ from profiled_servers import profile, url_of, working
 from dyno import driver
 from dyno.engines import Server
 from dyno.errors import TrialFailed, UsageError
-from dyno.servers.profile.statement_log import read_statement_log
-from dyno.servers.profile.target import find_target
+from dyno.servers.profile.target import find_target, read_statement_log
 
 pytestmark = [pytest.mark.timeout(180)]
 

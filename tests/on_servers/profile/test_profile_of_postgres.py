@@ -23,8 +23,7 @@ from dyno.engines import Server
 from dyno.errors import TrialFailed, UsageError
 from dyno.record.server_profile import ServerProfile
 from dyno.runs.run_folder import read_json
-from dyno.servers.profile.statement_log import read_statement_log
-from dyno.servers.profile.target import find_target
+from dyno.servers.profile.target import find_target, read_statement_log
 
 pytestmark = [pytest.mark.timeout(120)]
 

@@ -11,10 +11,9 @@ from dyno import driver
 from dyno.cli import run_words
 from dyno.driver.plan import Session
 from dyno.servers.watch import mysql, store
-from dyno.servers.watch.changes import Recorded
 from dyno.servers.watch.reading import Curve, WatchRecord, list_reports
 from dyno.servers.watch.source import CHANGE, WHOLE, WatchSource
-from dyno.servers.watch.store import SAMPLES, WatchStore, open_folder
+from dyno.servers.watch.store import SAMPLES, Recorded, WatchStore, open_folder
 
 SOURCES = {source.name: source for source in mysql.SOURCES}
 WAITS = SOURCES["events_waits_summary_global_by_event_name"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from repository import ROOT
 
-from dyno.servers.kit.parts import PARTS
+from dyno.servers.kit.library import PARTS
 
 pytestmark = pytest.mark.slow
 

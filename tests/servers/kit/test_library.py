@@ -11,7 +11,7 @@ import pytest
 import dyno
 from dyno.errors import HostError
 from dyno.servers.kit import library
-from dyno.servers.kit.parts import PARTS, VERSION
+from dyno.servers.kit.library import PARTS, VERSION
 from dyno.servers.kit.server import LIBRARY, KitServer
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dyno.errors import UsageError
-from dyno.servers.kit.parts import PARTS, find_parts
+from dyno.servers.kit.library import PARTS, find_parts
 
 
 def test_each_part_is_taken_once_in_order() -> None:

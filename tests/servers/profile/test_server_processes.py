@@ -20,7 +20,7 @@ from dyno.cli import run_words
 from dyno.errors import HostError, UsageError
 from dyno.record.server_profile import ServerProfile
 from dyno.runs.run_folder import read_json
-from dyno.servers.profile.processes import _list_embedded, find_listening, find_process
+from dyno.servers.profile.target import _list_embedded, find_listening, find_process
 
 POSTGRES = frozenset({"postgres"})
 #: Listens at a port of its own choice, forks a child that shares it, and burns CPU time.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dyno.servers.watch import mysql, postgres
-from dyno.servers.watch.changes import Changes, Recorded, SampleTime
 from dyno.servers.watch.recorder import _Uptime
 from dyno.servers.watch.source import CHANGE, GONE, WHOLE, Row, WatchSource, build_question
+from dyno.servers.watch.store import Changes, Recorded, SampleTime
 
 SOURCE = WatchSource("t", ("t",), ("k",), ("n", "m"), ("high",), told=("text",), born="high")
 PLAIN = WatchSource("t", ("t",), ("k",), ("n", "m"), told=("text",))

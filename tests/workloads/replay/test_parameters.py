@@ -9,7 +9,7 @@ from pgbench_files import kept, play_plan, sqlite_with_table
 
 from dyno.driver.plan import Plan, Script
 from dyno.workloads.replay.layout import lay_out
-from dyno.workloads.replay.parameters import count_parameters, insert_values
+from dyno.workloads.replay.logs import count_parameters, insert_values
 
 
 @pytest.mark.parametrize(

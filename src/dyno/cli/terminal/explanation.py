@@ -15,9 +15,10 @@ from dyno.servers.explain.differences import (
     StageDifference,
     compare_bare,
     compare_stages,
+    compute_median,
     find_first,
+    find_middle,
 )
-from dyno.servers.explain.spread import compute_median, find_middle
 
 #: Letters of a statement inside a function; of a node, which may hold a list of values.
 SHOWN, NODE_SHOWN = 70, 200

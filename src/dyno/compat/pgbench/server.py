@@ -1,7 +1,13 @@
-"""The server that a command line of pgbench's names: where it is, and what is asked of it first."""
+"""The server that a command line of pgbench's names: where it is, what is asked of it first; and
+`-i`, which drops, makes, fills and vacuums pgbench's own tables and gives them their keys.
+
+The tables are in PostgreSQL's manual (pgbench, "What is the transaction actually performed
+in pgbench?", and its initialisation options). Both `g` and `G` let the server make the rows.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -113,3 +119,165 @@ def _try_all(session: Session, statements: Sequence[str], say: Say) -> None:
         except DynoError as error:
             say(f"pgbench: error: {error.sentence}")
             say("pgbench: detail: (ignoring this error and continuing anyway)")
+
+
+TELLERS, ACCOUNTS = 10, 100_000  # for each branch
+WIDE_SCALE = 20_000  # from here on, accounts are numbered beyond 2^31
+ALL = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers"
+KEYED = {"pgbench_branches": "bid", "pgbench_tellers": "tid", "pgbench_accounts": "aid"}
+FOREIGN = {
+    "pgbench_tellers": {"bid": "pgbench_branches"},
+    "pgbench_accounts": {"bid": "pgbench_branches"},
+    "pgbench_history": {
+        "bid": "pgbench_branches",
+        "tid": "pgbench_tellers",
+        "aid": "pgbench_accounts",
+    },
+}
+
+
+@dataclass(frozen=True)
+class Tables:
+    """How the tables are to be made, with the statements of each step."""
+
+    settings: PgbenchSettings
+
+    @property
+    def scale(self) -> int:
+        """Branches."""
+        return self.settings.number.get("scale", 1)
+
+    @property
+    def partitions(self) -> int:
+        """Parts of the accounts."""
+        return self.settings.number.get("partitions", 0)
+
+    def drop(self) -> list[str]:
+        """Old tables of the same names."""
+        return [f"drop table if exists {ALL}"]
+
+    def create(self) -> list[str]:
+        """The four tables, and the parts of the accounts."""
+        aid = "bigint" if self.scale >= WIDE_SCALE else "int"
+        columns = {
+            "pgbench_history": f"tid int, bid int, aid {aid}, delta int, mtime timestamp, "
+            "filler char(22)",
+            "pgbench_tellers": "tid int not null, bid int, tbalance int, filler char(84)",
+            "pgbench_accounts": f"aid {aid} not null, bid int, abalance int, filler char(84)",
+            "pgbench_branches": "bid int not null, bbalance int, filler char(88)",
+        }
+        made = []
+        for name, cells in columns.items():
+            parted = self.partitions if name == "pgbench_accounts" else 0
+            method = self.settings.text.get("partition-method", "range")
+            tail = f" partition by {method} (aid)" if parted else ""
+            if name != "pgbench_history" and not parted:
+                tail += f" with (fillfactor={self._fillfactor})"
+            # the server lets no logged table refer to an unlogged one, or one in parts be such
+            kind = "" if self.partitions else self._kind
+            made.append(f"create{kind} table {name} ({cells}){tail}{self._space}")
+        return made + self._list_partitions()
+
+    @property
+    def _kind(self) -> str:
+        return " unlogged" if self.settings.has("unlogged-tables") else ""
+
+    @property
+    def _fillfactor(self) -> int:
+        return self.settings.number.get("fillfactor", 100)
+
+    @property
+    def _space(self) -> str:
+        name = self.settings.text.get("tablespace")
+        return f" tablespace {_quote(name)}" if name else ""
+
+    def _list_partitions(self) -> list[str]:
+        count, made = self.partitions, []
+        each = -(-ACCOUNTS * self.scale // count) if count else 0
+        for part in range(1, count + 1):
+            low = "minvalue" if part == 1 else str((part - 1) * each + 1)
+            high = "maxvalue" if part == count else str(part * each + 1)
+            values = f"from ({low}) to ({high})"
+            if self.settings.text.get("partition-method") == "hash":
+                values = f"with (modulus {count}, remainder {part - 1})"
+            made.append(
+                f"create{self._kind} table pgbench_accounts_{part} partition of pgbench_accounts "
+                f"for values {values} with (fillfactor={self._fillfactor}){self._space}"
+            )
+        return made
+
+    def fill(self) -> list[str]:
+        """All rows, in one transaction."""
+        rows = {
+            "pgbench_branches(bid, bbalance) select i, 0": self.scale,
+            f"pgbench_tellers(tid, bid, tbalance) select i, (i - 1) / {TELLERS} + 1, 0": TELLERS
+            * self.scale,
+            f"pgbench_accounts(aid, bid, abalance, filler) select i, (i - 1) / {ACCOUNTS} + 1, 0, "
+            "''": ACCOUNTS * self.scale,
+        }
+        filled = [
+            f"insert into {each} from generate_series(1, {n}) as i" for each, n in rows.items()
+        ]
+        return ["begin", f"truncate table {ALL}", *filled, "commit"]
+
+    def vacuum(self) -> list[str]:
+        """Statistics of all tables."""
+        names = ("branches", "tellers", "accounts", "history")
+        return [f"vacuum analyze pgbench_{name}" for name in names]
+
+    def add_keys(self) -> list[str]:
+        """Primary keys."""
+        name = self.settings.text.get("index-tablespace")
+        space = f" using index tablespace {_quote(name)}" if name else ""
+        return [f"alter table {t} add primary key ({key}){space}" for t, key in KEYED.items()]
+
+    def add_foreign_keys(self) -> list[str]:
+        """Keys from table to table."""
+        return [
+            f"alter table {table} add constraint {table}_{key}_fkey "
+            f"foreign key ({key}) references {other}"
+            for table, keys in FOREIGN.items()
+            for key, other in keys.items()
+        ]
+
+
+def _quote(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def initialize_tables(session: Session, settings: PgbenchSettings, say: Say) -> None:
+    """Plays the steps in their order, and says how long each took."""
+    tables = Tables(settings)
+    parts = f"creating {tables.partitions} partitions..." if tables.partitions else ""
+    filling = "generating data (server-side)..."
+    steps: dict[str, tuple[tuple[str, ...], str, Callable[[], list[str]]]] = {
+        "d": (("dropping old tables...",), "drop tables", tables.drop),
+        "t": (
+            ("creating tables...", *([parts] if parts else ())),
+            "create tables",
+            tables.create,
+        ),
+        "g": ((filling,), "client-side generate", tables.fill),
+        "G": ((filling,), "server-side generate", tables.fill),
+        "v": (("vacuuming...",), "vacuum", tables.vacuum),
+        "p": (("creating primary keys...",), "primary keys", tables.add_keys),
+        "f": (("creating foreign keys...",), "foreign keys", tables.add_foreign_keys),
+    }
+    began_s, told = time.monotonic(), []
+    for step in settings.steps:
+        sentences, name, statements = steps[step]
+        for sentence in sentences:
+            say(sentence)
+        step_s = time.monotonic()
+        for statement in [statements()] if step in "gG" else [[each] for each in statements()]:
+            _play(session, statement)
+        told.append(f"{name} {time.monotonic() - step_s:.2f} s")
+    say(f"done in {time.monotonic() - began_s:.2f} s ({', '.join(told)}).")
+
+
+def _play(session: Session, statements: list[str]) -> None:
+    try:
+        ask(session, statements)
+    except DynoError as error:
+        hint = f"Query was: {'; '.join(statements)}"
+        raise UsageError(f"query failed: {error.sentence}", hint=hint) from error

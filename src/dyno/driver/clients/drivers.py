@@ -17,13 +17,16 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
-from dyno.driver.clients.clocks import (
+from dyno.driver.clients.merging import (
+    ToldPart,
     append_event,
     compute_allowed_ns,
     measure_offset,
+    merge_ends,
+    merge_progress,
+    merge_records,
     parse_host_event,
 )
-from dyno.driver.clients.merging import ToldPart, merge_ends, merge_progress, merge_records
 from dyno.driver.events import (
     ClientPhase,
     End,

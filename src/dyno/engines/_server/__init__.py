@@ -1,8 +1,9 @@
-"""A server: started in a private home, watched until it answers, stopped for good.
+"""A server: started in a private home, watched until it answers, stopped for good; and sysbench's
+connection options, as all its drivers have them (`--PREFIX-host` and the like).
 
-It leads a session of its own, so that Ctrl-C reaches it only through us; it is sent a signal when
-we die, however we die, woken to take it, and killed if it does not; what it leaves behind when it
-stops is killed.
+It leads a session of its own, so that Ctrl-C reaches it only through us. When we die, however we
+die, it gets a signal, is woken to take it, and is killed if it does not end. What it leaves behind
+when it stops is killed.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from pathlib import Path
 from dyno import subprocesses
 from dyno.access import account
 from dyno.access.account import Socket
+from dyno.access.url import Login, is_here
 from dyno.engines import NO_CONDITIONS, Server, StartConditions
+from dyno.engines import SysbenchOption as Option
 from dyno.engines._server import process as _process
 from dyno.engines._server.libraries import diagnose_failure
-from dyno.errors import TrialFailed
+from dyno.errors import TrialFailed, UsageError
 from dyno.tails import read_tail
 
 #: What a server may take to answer first; it may have a crash to recover from.
@@ -156,3 +159,41 @@ def kill_server(running: Running) -> None:
     _process.end_process(running.process, launch.programs, launch.home)
     _process.end_watchdog(running.watchdog)
     launch.socket.remove()
+
+
+#: sysbench's own defaults of what every driver has.
+HOST, USER, DATABASE = "localhost", "sbtest", "sbtest"
+
+
+def list_connection_options(prefix: str, port: int) -> tuple[Option, ...]:
+    """Host, port, user, password and database of a driver; `prefix` is its own (`pgsql`)."""
+    return (
+        Option(f"{prefix}-host", "STRING", HOST, "the server's host"),
+        Option(f"{prefix}-port", "N", str(port), "its port"),
+        Option(f"{prefix}-user", "STRING", USER, "who logs in"),
+        Option(f"{prefix}-password", "STRING", "", "the user's password"),
+        Option(f"{prefix}-db", "STRING", DATABASE, "the database to work in"),
+    )
+
+
+def read_login(prefix: str, given: Mapping[str, str], *, password: str | None) -> Login:
+    """The login that `list_connection_options` mean, with `password` where they have none.
+
+    `UsageError` for several hosts or ports, over which sysbench deals its connections.
+    """
+    for name in ("host", "port"):
+        if "," in given[f"{prefix}-{name}"]:
+            raise UsageError(
+                f"--{prefix}-{name} names several servers", hint="one server is played at a time"
+            )
+    host = given[f"{prefix}-host"]
+    if not given[f"{prefix}-port"].isdigit():
+        raise UsageError(f"--{prefix}-port is not a number: {given[f'{prefix}-port']}")
+    return Login(
+        host,
+        given[f"{prefix}-user"],
+        given[f"{prefix}-db"],
+        int(given[f"{prefix}-port"]),
+        given[f"{prefix}-password"] or password,
+        "disable" if is_here(host) else "require",
+    )

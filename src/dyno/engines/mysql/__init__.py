@@ -18,7 +18,7 @@ from typing import ClassVar
 from dyno.builds import Build, Say
 from dyno.builds.available import Offer
 from dyno.builds.suite_tree import SuiteProgram
-from dyno.engines._releases import Releases
+from dyno.engines._builds import Releases
 from dyno.engines.mysql.attached import SYSBENCH as SYSBENCH
 from dyno.engines.mysql.builds import X86, RegistryPackage
 from dyno.engines.mysql.client_files import convert_address as convert_address

@@ -23,9 +23,8 @@ from dyno.access.listening import find_server_pid
 from dyno.access.url import Address
 from dyno.builds import Build
 from dyno.driver.plan import Session
-from dyno.engines import Ask, Server, SysbenchDriver
+from dyno.engines import Ask, Server, SysbenchDriver, _server
 from dyno.engines import SysbenchOption as Option
-from dyno.engines._server import sysbench
 from dyno.engines.mysql.client_files import KEPT, find_login_file, read_defaults
 from dyno.engines.mysql.in_place import look_in_place
 from dyno.errors import (
@@ -307,13 +306,13 @@ def make_sysbench_session(given: Mapping[str, str]) -> Session:
     for name in REFUSED:
         if given[name] not in ("", "off"):
             raise UsageError(f"sysbench's --{name} has no counterpart here", hint="leave it out")
-    login = sysbench.read_login("mysql", given, password=os.environ.get("MYSQL_PWD"))
+    login = _server.read_login("mysql", given, password=os.environ.get("MYSQL_PWD"))
     if (tls := TLS.get(given["mysql-ssl"].lower())) is None:
         hint = "on, off, disabled, preferred, required, verify_ca, verify_identity"
         raise UsageError(f"--mysql-ssl is no mode: {given['mysql-ssl']}", hint=hint)
     login = replace(login, tls=tls or login.tls)
     login = replace(login, ca=given["mysql-ssl-ca"] or login.ca)
-    if login.host == sysbench.HOST:
+    if login.host == _server.HOST:
         there = next((path for path in SOCKETS if Path(path).exists()), "")
         socket = given["mysql-socket"] or there
         login = replace(login, host=socket, port=0) if socket else login
@@ -321,7 +320,7 @@ def make_sysbench_session(given: Mapping[str, str]) -> Session:
 
 
 OPTIONS = (
-    *sysbench.list_connection_options("mysql", PORT),
+    *_server.list_connection_options("mysql", PORT),
     Option("mysql-socket", "STRING", "", "the server's socket, where its host is localhost"),
     Option("mysql-ssl", "MODE", "off", "encrypt connections: on, or a mode of MySQL's clients"),
     Option("mysql-ssl-ca", "FILE", "", "authorities to trust in place of the system's"),

@@ -35,12 +35,12 @@ from dyno.engines.mysql.explain_nodes import (
     TRACED_FROM,
     Remains,
     describe_weighed,
+    plan_shape,
     read_json,
     read_tree,
     sum_engine_us,
     sum_leaves_us,
 )
-from dyno.engines.mysql.plans import plan_shape
 from dyno.engines.mysql.reach import TOP, FollowedText, Reach, follow
 from dyno.engines.mysql.session_words import find_quoting
 from dyno.errors import TrialFailed, UsageError

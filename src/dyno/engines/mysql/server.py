@@ -19,7 +19,7 @@ from dyno.builds.suite_tree import SuiteProgram, Tree
 from dyno.driver.lockstep import ServerWords
 from dyno.driver.plan import Session
 from dyno.engines import NO_CONDITIONS, Ask, ConfigOption, Server, StartConditions, _server, _source
-from dyno.engines._releases import Releases
+from dyno.engines._builds import Releases
 from dyno.engines.mysql import config_file
 from dyno.engines.mysql.attached import (
     FLAGS,
@@ -38,7 +38,15 @@ from dyno.engines.mysql.builds import (
     make_source_build,
     make_suite_build,
 )
-from dyno.engines.mysql.data import Query, fill_data, grant_access, prepare_database
+from dyno.engines.mysql.config_file import liken_settings, list_remarks
+from dyno.engines.mysql.data import (
+    Query,
+    fill_data,
+    grant_access,
+    preload,
+    prepare_database,
+    settle,
+)
 from dyno.engines.mysql.evidence import (
     CountsMysqlInternals,
     TellsMysqlWaits,
@@ -46,9 +54,8 @@ from dyno.engines.mysql.evidence import (
     estimate_needed_bytes,
 )
 from dyno.engines.mysql.explain import ExplainsMysqlPath
-from dyno.engines.mysql.likeness import liken_settings, list_remarks
+from dyno.engines.mysql.explain_nodes import plan_shape
 from dyno.engines.mysql.logs import SCHEMAS
-from dyno.engines.mysql.plans import plan_shape
 from dyno.engines.mysql.settings import (
     FIXED_BYTES,
     KNOBS,
@@ -60,7 +67,6 @@ from dyno.engines.mysql.settings import (
     is_logged,
     sort_settings,
 )
-from dyno.engines.mysql.settle import preload, settle
 from dyno.engines.mysql.values import (
     build_defaults_argument,
     check_values,

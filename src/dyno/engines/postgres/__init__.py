@@ -33,7 +33,7 @@ from dyno.engines import (
     _server,
     _source,
 )
-from dyno.engines._releases import Releases
+from dyno.engines._builds import Releases
 from dyno.engines._server import libraries
 from dyno.engines.postgres import config_file, evidence, settle
 from dyno.engines.postgres.attached import (
@@ -42,8 +42,11 @@ from dyno.engines.postgres.attached import (
     attach_server,
     describe_attached_server,
 )
+from dyno.engines.postgres.attached import convert_address as convert_address
+from dyno.engines.postgres.attached import make_client_session as make_client_session
 from dyno.engines.postgres.builds import RELEASES, check_build_name, find_build, list_offers
 from dyno.engines.postgres.client_files import SYSBENCH as SYSBENCH
+from dyno.engines.postgres.config_file import liken_settings, list_remarks
 from dyno.engines.postgres.evidence import (
     CHECKS,
     KEYS,
@@ -52,13 +55,9 @@ from dyno.engines.postgres.evidence import (
     TellsPostgresWaits,
 )
 from dyno.engines.postgres.explain import ExplainsPostgresPath
-from dyno.engines.postgres.folder_upgrade import upgrade_cluster
-from dyno.engines.postgres.libpq import convert_address as convert_address
-from dyno.engines.postgres.libpq import make_client_session as make_client_session
-from dyno.engines.postgres.likeness import liken_settings, list_remarks
+from dyno.engines.postgres.explain_nodes import ExplainsPostgresGeneric, plan_shape
 from dyno.engines.postgres.log_formats import REFUSED_LOGS as REFUSED_LOGS
 from dyno.engines.postgres.log_formats import CsvLog, JsonLog, StderrLog
-from dyno.engines.postgres.plans import ExplainsPostgresGeneric, plan_shape
 from dyno.engines.postgres.settings import (
     STOCK,
     check_compiler,
@@ -71,7 +70,14 @@ from dyno.engines.postgres.settings import (
     require_compiler,
     try_out,
 )
-from dyno.engines.postgres.settle import FILED, NAME, close, estimate_cluster_bytes, lay_cluster
+from dyno.engines.postgres.settle import (
+    FILED,
+    NAME,
+    close,
+    estimate_cluster_bytes,
+    lay_cluster,
+    upgrade_cluster,
+)
 from dyno.record import DataCondition
 
 LOG_READERS = (JsonLog(), CsvLog(), StderrLog())

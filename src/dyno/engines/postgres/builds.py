@@ -16,7 +16,7 @@ from dyno.builds import Build, Say, cache, maven, suite_tree, tar
 from dyno.builds.available import EntryPattern, Offer
 from dyno.builds.suite_tree import SuiteProgram, Tree
 from dyno.engines import _source
-from dyno.engines._releases import Releases
+from dyno.engines._builds import Releases
 from dyno.engines._server import libraries, process
 from dyno.errors import HostError, InternalError, UsageError
 

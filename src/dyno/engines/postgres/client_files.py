@@ -15,9 +15,8 @@ from pathlib import Path
 
 from dyno.access.url import FALLS_BACK, MODES, Address
 from dyno.driver.plan import Session
-from dyno.engines import SysbenchDriver
+from dyno.engines import SysbenchDriver, _server
 from dyno.engines import SysbenchOption as Option
-from dyno.engines._server import sysbench
 from dyno.errors import UsageError
 
 PORT = 5432
@@ -132,7 +131,7 @@ def _matches(kept: str, asked: str) -> bool:
 
 def make_session(given: Mapping[str, str]) -> Session:
     """How the driver reaches the server; a host that is a folder holds its socket, as for libpq."""
-    login = sysbench.read_login("pgsql", given, password=os.environ.get("PGPASSWORD"))
+    login = _server.read_login("pgsql", given, password=os.environ.get("PGPASSWORD"))
     mode = given["pgsql-sslmode"]
     if mode not in (*FALLS_BACK, *MODES):
         raise UsageError(f"--pgsql-sslmode is no mode: {mode}", hint=", ".join(MODES))
@@ -143,7 +142,7 @@ def make_session(given: Mapping[str, str]) -> Session:
 
 
 OPTIONS = (
-    *sysbench.list_connection_options("pgsql", 5432),
+    *_server.list_connection_options("pgsql", 5432),
     Option("pgsql-sslmode", "MODE", "prefer", "encrypt connections: a mode of libpq's"),
 )
 SYSBENCH = SysbenchDriver("pgsql", "PostgreSQL driver", OPTIONS, make_session)

@@ -27,11 +27,11 @@ from dyno.engines.postgres.explain_nodes import (
     INNER_FROM,
     find_preparation,
     list_facts,
+    plan_shape,
     read_inner,
     read_nodes,
     sum_io_us,
 )
-from dyno.engines.postgres.plans import plan_shape
 from dyno.errors import TrialFailed, UsageError, build_unknown_error
 from dyno.record.explanation import InnerStatement, PathRound, StageName
 from dyno.record.waits import SessionState

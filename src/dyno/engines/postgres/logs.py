@@ -22,9 +22,9 @@ from dyno.workloads.replay.logs import (
     TIME_MOST_S,
     LogEntry,
     Reasons,
+    count_parameters,
     parse_number,
 )
-from dyno.workloads.replay.parameters import count_parameters
 from dyno.workloads.replay.statements import Dialect
 
 QUOTING = Quoting(dollars=True, backslashes=False, names_in_double=True)

@@ -1,23 +1,34 @@
-"""A new data folder, made once per build and copied for each trial; the pause between writes and
-reads, as the insert benchmark defines it; and warming the cache.
+"""A new data folder, made once per build and copied for each trial; one of an older release,
+upgraded by the `pg_upgrade` of a newer one; the pause between writes and reads, as the insert
+benchmark defines it; and warming the cache.
 
 Tables and indexes are read into the shared buffers by pg_prewarm, which comes with the server. A
 plain scan would not do: of a table larger than a quarter of the buffers it keeps only the last
 256 kB there. Where the extension is missing (or the server is not ours, and has not got it), the
 tables are scanned all the same, which leaves them in the kernel's cache, and the record says that
 the buffers were not filled.
+
+`pg_upgrade` wants the database template0, which our clusters lack, and connects as the server's own
+user, which these two clusters allow in their private folder for as long as it runs.
 """
 
 from __future__ import annotations
 
 import os
 import pwd
+import re
+import shlex
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from dyno import numbers
+from dyno.access import account
 from dyno.builds import Build, cache, compute_sha256
 from dyno.engines import MISSED, Ask, Server, _builds
+from dyno.engines._dumps import build_command
 from dyno.engines._server import libraries, process
+from dyno.errors import DynoError, TrialFailed
 
 #: All tables, and who speaks: what only speaks the protocol has ANALYZE, and no VACUUM.
 TABLES = [
@@ -174,3 +185,89 @@ def _ensure_empty_cluster(build: Build, checksums: bool | None) -> Path:
     kind = {None: "-stock", True: "-checksums", False: ""}[checksums]
     name = f"postgres-{build.version}-{compute_sha256(build.program)[:12]}{kind}-two"
     return cache.ensure_entry("data", name, make, lambda _: None) / "data"
+
+
+TEMPLATE0 = (
+    "CREATE DATABASE template0 TEMPLATE template1",
+    "UPDATE pg_database SET datistemplate = true, datallowconn = false WHERE datname = 'template0'",
+)
+#: Programs that it calls, beside those that have their own loader.
+TOOLS = (
+    *("pg_controldata", "pg_ctl", "pg_dump", "pg_dumpall", "pg_resetwal", "pg_restore", "psql"),
+    "vacuumdb",
+)
+LOADED = ("initdb", "postgres")
+#: What it may take: it copies every table.
+UPGRADE_S = 86_400.0
+#: What its words have of steps that went well.
+_STEP = re.compile(r"(?:.*\bok|-+|Performing .*|its last words are|Failure, exiting|)\s*")
+#: Letters of a file that it names.
+REPORTED = 2000
+
+
+def upgrade_cluster(old: Build, new: Build, home: Path, checksums: bool | None) -> str:
+    """Upgrades the cluster in `home/data`, which `old` left; answers what the program said.
+
+    `TrialFailed` with its words, and those of the files in which it lists what is in its way.
+    """
+    data, before = home / "data", home / "old"
+    data.rename(before)
+    more = libraries.build_environment((*new.libraries, *old.libraries))
+    single = [str(old.program), "--single", "-D", str(before), "template1"]
+    process.run_tool(single, home, "".join(f"{each}\n" for each in TEMPLATE0), more)
+    initdb = str(new.program.with_name("initdb"))
+    options = list_init_options(new, checksums, data)
+    process.run_tool([initdb, *options], home, more=more)
+    for cluster in (before, data):
+        (cluster / "pg_hba.conf").write_text(ACCESS)
+        user = account.find_server_account().name
+        (cluster / "pg_ident.conf").write_text(f'dyno "{user}" {NAME}\n')
+    bins = [_find_tools(each, home / name) for each, name in ((old, "of_old"), (new, "of_new"))]
+    words = [*build_command(new.program.with_name("pg_upgrade")), "--username", NAME]
+    words += ["--socketdir", str(home), "-b", str(bins[0]), "-B", str(bins[1])]
+    words += ["-d", str(before), "-D", str(data)]
+    said = [_run([*words, *step], home, more) for step in (["--check"], [])][-1]
+    for folder in {before, *bins} - {old.program.parent, new.program.parent}:
+        shutil.rmtree(folder)
+    return said
+
+
+def _run(words: Sequence[str], home: Path, more: dict[str, str]) -> str:
+    try:
+        said = process.run_tool(words, home, more=more, limit_s=UPGRADE_S)
+    except TrialFailed as failed:
+        files = sorted((home / "data" / "pg_upgrade_output.d").rglob("*.txt"))
+        files += sorted(home.glob("*.txt"))  # up to 14
+        told = [failed.cause, *(it.read_text(errors="replace")[:REPORTED] for it in files)]
+        cause = "\n".join(told).replace(f"{home}/", "")
+        first = next((it for it in cause.splitlines() if not _STEP.fullmatch(it)), "it fails")
+        message = f"pg_upgrade: {' '.join(first.split())}"
+        raise TrialFailed(message, cause=cause, hint=failed.hint) from None
+    return said.replace(f"{home}/", "")
+
+
+def _find_tools(build: Build, folder: Path) -> Path:
+    """Where a build's programs start: its own folder, or `folder`, in which each is started by its
+    release's loader under the name beside which it looks for others.
+    """
+    own = build.program.parent
+    loader = build_command(own / "pg_ctl")[:-1]
+    if not loader or _can_start(own / "pg_ctl"):
+        return own
+    folder.mkdir()
+    for name in (*TOOLS, *LOADED):
+        started = [str(own / name)]
+        if name in TOOLS:
+            started = [loader[0], "--argv0", str(folder / name), *loader[1:], *started]
+        (folder / name).write_text(f'#!/bin/sh\nexec {shlex.join(started)} "$@"\n')
+        (folder / name).chmod(0o755)
+    return folder
+
+
+def _can_start(program: Path) -> bool:
+    """Does it find its libraries in this system?"""
+    try:
+        process.ask_program([str(program), "--version"])
+    except DynoError:
+        return False
+    return True

@@ -19,7 +19,7 @@ from pathlib import Path
 from dyno.builds import Build
 from dyno.driver.events import TimedAnswer
 from dyno.engines import PathRequest, Talk
-from dyno.engines._embedded_path import EmbeddedPath, check_file
+from dyno.engines._library import EmbeddedPath, check_file
 from dyno.engines.sqlite.builds import CRATES, find_library
 from dyno.errors import UsageError
 from dyno.record.explanation import NodeReading, PathRound, StageName

@@ -18,16 +18,18 @@ from dyno.instruments.time.brief_play import make_pilot_job
 from dyno.instruments.time.job import Tools, TrialJob
 from dyno.instruments.time.run import make_temporary_run
 from dyno.instruments.time.trial import compute_trial_seed
-from dyno.profile.attribution import (
+from dyno.profile.callgrind import (
+    Call,
+    CodeFunction,
     count_library,
     find_serving,
+    leave_out_waits,
     list_library_calls,
+    read_profile,
     tidy_function,
 )
-from dyno.profile.callgrind import Call, CodeFunction, read_profile
 from dyno.profile.layers import LayerTable, read_layers
 from dyno.profile.valgrind import Valgrind
-from dyno.profile.waits import leave_out_waits
 from dyno.record import Candidate, Phase, Stop, WorkloadPlan
 from dyno.record.count import CandidateCount, CountedCall, CountedFunction
 from dyno.runs.resolve.draft import RunDraft

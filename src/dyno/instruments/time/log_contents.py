@@ -41,8 +41,8 @@ from dyno.instruments.time.contents import (
     compare_replies,
 )
 from dyno.record import LESS_GRAVE, ComparedStatement
+from dyno.workloads.replay.logs import insert_values
 from dyno.workloads.replay.order import OrderedLog, OrderedStatement, StatementClass
-from dyno.workloads.replay.parameters import insert_values
 from dyno.workloads.replay.statements import strip_schema
 
 #: What one statement may take, and a log on the base; how many times as long as that it may take

@@ -15,7 +15,7 @@ import numpy as np
 from dyno.driver.lockstep import read_log_answers
 from dyno.instruments.time.log_contents import LogReplies
 from dyno.record import Latency, PhaseRecord, Series, Tally, Usage
-from dyno.workloads.replay.different import OTHERS
+from dyno.workloads.replay.logs import OTHERS
 
 #: As `crates/driver/src/lua/recording.lua` calls them.
 PHASE, STREAM = "replay", "statement"

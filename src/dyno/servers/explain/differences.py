@@ -1,8 +1,8 @@
 """Two explanations side by side: which stage is the first that differs, by the rounds' intervals.
 
-A datum is a connection, whose rounds share its luck. Rounds of two servers that are both up
-alternate, so that what the host did meanwhile met both: pairs are compared. Those of an earlier
-file pair with nothing: all differences of one of its connections and one of ours are looked at
+A datum is a connection: its rounds share what it happened to get. Rounds of two servers that are
+both up alternate, so that what the host does meanwhile hits both: pairs are compared. Those of an
+earlier file pair with nothing: all differences of one of its connections and one of ours count
 (Hodges and Lehmann's estimate, Wilcoxon's interval).
 """
 
@@ -11,10 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist, median
+from statistics import NormalDist, median, quantiles
 
 from dyno.record.explanation import Explanation, PathStage
-from dyno.servers.explain.spread import compute_median
 
 #: Ten stages are looked at: that one of them differs by chance stays below 2 in 100.
 CONFIDENCE = 0.998
@@ -146,3 +145,16 @@ def _estimate_all(a: Sequence[float], b: Sequence[float]) -> Bounds:
     if depth < 1:
         return median(differences), None, None
     return median(differences), differences[depth - 1], differences[-depth]
+
+
+def compute_median(us: Sequence[float]) -> float:
+    """The median; 0 of none."""
+    return median(us) if us else 0.0
+
+
+def find_middle(us: Sequence[float]) -> tuple[float, float]:
+    """Between which two times the middle half lies."""
+    if len(us) < 2:
+        return (us[0], us[0]) if us else (0.0, 0.0)
+    low, _, high = quantiles(us, n=4, method="inclusive")
+    return low, high

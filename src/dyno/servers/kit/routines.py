@@ -13,8 +13,8 @@ from pathlib import Path
 import dyno
 from dyno.errors import TrialFailed, UsageError
 from dyno.servers.kit import library, rights
+from dyno.servers.kit.library import PARTS
 from dyno.servers.kit.options import SETS
-from dyno.servers.kit.parts import PARTS
 from dyno.servers.kit.server import KitServer, extract_words, quote, run_all
 
 SCHEMA = "kit"

@@ -15,8 +15,7 @@ import dyno
 from dyno.builds import Say
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
 from dyno.servers.kit import history, jobs, library, rights, routines
-from dyno.servers.kit.library import HeldLibrary
-from dyno.servers.kit.parts import FUNCTION_RIGHTS, PARTS, VERSION, Function, Part
+from dyno.servers.kit.library import FUNCTION_RIGHTS, PARTS, VERSION, Function, HeldLibrary, Part
 from dyno.servers.kit.server import LIBRARY, KitServer, hold_lock, read_scheduler, run_all
 
 

@@ -22,8 +22,13 @@ from dyno.host.processes import list_process_family, sum_cpu_ns
 from dyno.profile.layers import label_profile
 from dyno.record.server_profile import CpuTimes, ServerProfile, WaitSlice
 from dyno.record.waits import SessionState, WaitKind
-from dyno.servers.profile.cost import COUNTS_SHARE, LOOK_EVERY_S, PERIOD_NS, estimate_cost
-from dyno.servers.profile.statements import StatementTimes
+from dyno.servers.profile.statements import (
+    COUNTS_SHARE,
+    LOOK_EVERY_S,
+    PERIOD_NS,
+    StatementTimes,
+    estimate_cost,
+)
 from dyno.servers.profile.target import ProfileTarget
 
 #: What is handed a profile while it is taken.

@@ -14,8 +14,8 @@ from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.engines.mysql import attached
 from dyno.engines.mysql.evidence import IDLE, TellsMysqlWaits
+from dyno.engines.mysql.explain_nodes import plan_shape
 from dyno.engines.mysql.logs import DIALECT, QUOTING
-from dyno.engines.mysql.plans import plan_shape
 from dyno.engines.mysql.reach import TOP, FollowedText, follow
 from dyno.engines.mysql.session_words import find_quoting
 from dyno.errors import DynoError, TrialFailed, UsageError

@@ -14,8 +14,8 @@ from dyno.engines.postgres import attached
 from dyno.engines.postgres.calls import CallRules, judge_calls
 from dyno.engines.postgres.client_files import read_defaults
 from dyno.engines.postgres.evidence import TellsPostgresWaits
+from dyno.engines.postgres.explain_nodes import ExplainsPostgresGeneric, plan_shape
 from dyno.engines.postgres.logs import DIALECT, QUOTING
-from dyno.engines.postgres.plans import ExplainsPostgresGeneric, plan_shape
 from dyno.errors import DynoError, TrialFailed, UsageError
 from dyno.record.server_profile import StatementSource
 from dyno.runs.experiment.candidates import Spec

@@ -13,11 +13,18 @@ from pathlib import Path
 from dyno.builds import Say
 from dyno.engines import Ask
 from dyno.errors import DynoError, HostError, TrialFailed, find_fullest
-from dyno.servers.watch.changes import Changes, Recorded, SampleTime
 from dyno.servers.watch.reading import WatchRecord
 from dyno.servers.watch.servers import WatchedServer, list_sources
 from dyno.servers.watch.source import WHOLE, Row, WatchSource
-from dyno.servers.watch.store import SAMPLES, TIME, WatchStore, with_samples
+from dyno.servers.watch.store import (
+    SAMPLES,
+    TIME,
+    Changes,
+    Recorded,
+    SampleTime,
+    WatchStore,
+    with_samples,
+)
 
 #: A server that does not answer is asked again ever later, up to so much.
 RETRY_MAX_S = 30.0

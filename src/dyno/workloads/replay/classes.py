@@ -8,8 +8,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 
-from dyno.workloads.replay.different import OTHERS, Different
-from dyno.workloads.replay.logs import Log, LogEntry, Reasons
+from dyno.workloads.replay.logs import OTHERS, Different, Log, LogEntry, Reasons
 from dyno.workloads.replay.sessions import pause_collector
 from dyno.workloads.replay.statements import Kind
 

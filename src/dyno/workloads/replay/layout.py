@@ -17,8 +17,6 @@ from pathlib import Path
 from dyno.builds import Say, cache
 from dyno.errors import UsageError
 from dyno.printable import escape_line
-from dyno.workloads.replay.different import OTHERS
-from dyno.workloads.replay.events import EVENT, LENGTH, encode, encode_values
 from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.in_place import Allowed, ServerRules, judge_for_all
 from dyno.workloads.replay.length import (
@@ -28,9 +26,8 @@ from dyno.workloads.replay.length import (
     find_period_s,
 )
 from dyno.workloads.replay.lines import LogFile
-from dyno.workloads.replay.logs import PREPARED, Log, LogEntry, has_odd_bytes
-from dyno.workloads.replay.order import write_order
-from dyno.workloads.replay.parameters import insert_values
+from dyno.workloads.replay.logs import OTHERS, PREPARED, Log, LogEntry, has_odd_bytes, insert_values
+from dyno.workloads.replay.order import EVENT, LENGTH, encode, encode_values, write_order
 from dyno.workloads.replay.sessions import (
     Bounds,
     LogSession,

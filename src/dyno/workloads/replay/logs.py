@@ -1,17 +1,22 @@
-"""A server's log as what was sent when, by whom; and what reads one (each engine's own).
+"""A server's log as what was sent when, by whom; what reads one (each engine's own); the parameters
+of a statement that has its values beside it; and a log's different statements, numbered and
+counted.
 
 A log is read as a stream: nothing here holds more than one statement, and of one that is longer
-than the limit only the beginning.
+than the limit only the beginning. `$1` is a parameter where a server reads one, which is not within
+a literal, a quoted name or a comment.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dyno.workloads.replay.statements import Dialect
+from dyno.sql.tokens import make_shortener
+from dyno.workloads.replay.statements import REMEMBERED, Dialect, Kind, Statement, read_statement
 
 #: Characters of the longest statement that is played, and what is kept of one that is longer.
 LIMIT, BEGINNING = 16 << 20, 200
@@ -152,3 +157,171 @@ class Log:
     notes: Reasons = field(default_factory=Reasons)
     has_inner: bool = False
     unplayed: tuple[UnplayedStatement, ...] = ()
+
+
+#: What may begin something in which no parameter stands; a word is read whole (`a$1`, `E'…'`).
+_BEGINS = re.compile(
+    r"(?P<escaped>(?<![\w$])[eE]')|(?P<word>[^\W\d][\w$]*+)|(?P<parameter>\$\d++)|(?P<mark>\?)"
+    r"|(?P<dollar>\$(?:[^\W\d]\w*+)?\$)|(?P<quote>['\"])|(?P<line>--)|(?P<block>/\*)"
+)
+_ESCAPED_END = re.compile(r"(?:[^'\\]++|''|\\.)*+'", re.DOTALL)
+_EITHER = re.compile(r"/\*|\*/")
+
+
+class Parameter(NamedTuple):
+    """Where a `$1` stands, and its number from 0; -1 for a `?`, which is an operator or a mark."""
+
+    begin: int
+    end: int
+    number: int
+
+
+def find_parameters(sql: str) -> Iterator[Parameter]:
+    """The parameters of a text, in its order."""
+    at = 0
+    while found := _BEGINS.search(sql, at):
+        at = found.end()
+        kind = str(found.lastgroup)
+        if kind == "parameter":
+            yield Parameter(found.start(), at, int(found[0][1:]) - 1)
+        elif kind == "mark":
+            yield Parameter(found.start(), at, -1)
+        elif kind != "word":
+            at = _find_end(sql, kind, found[0], at)
+
+
+def _find_end(sql: str, kind: str, opener: str, at: int) -> int:
+    """Where ends what was opened before `at`; the text's end where it does not."""
+    if kind == "escaped":
+        ended = _ESCAPED_END.match(sql, at)
+        return ended.end() if ended else len(sql)
+    if kind != "block":
+        closer = "\n" if kind == "line" else opener
+        end = sql.find(closer, at)
+        return end + len(closer) if end >= 0 else len(sql)
+    depth = 1
+    for either in _EITHER.finditer(sql, at):
+        depth += 1 if either[0] == "/*" else -1
+        if not depth:
+            return either.end()
+    return len(sql)
+
+
+def count_parameters(sql: str) -> int:
+    """How many values a text needs."""
+    if "$" not in sql:
+        return 0
+    return max((it.number + 1 for it in find_parameters(sql)), default=0)
+
+
+def insert_values(sql: str, values: Sequence[str | None]) -> str:
+    """The text with its values in it."""
+    found = [it for it in find_parameters(sql) if 0 <= it.number < len(values)]
+    literals = list[str]()
+    for it in found:
+        value = values[it.number]
+        literals.append("NULL" if value is None else "'" + value.replace("'", "''") + "'")
+    return _replace(sql, found, literals)
+
+
+def _replace(sql: str, found: Sequence[Parameter], texts: Sequence[str]) -> str:
+    parts, at = list[str](), 0
+    for it, text in zip(found, texts, strict=True):
+        parts += (sql[at : it.begin], text)
+        at = it.end
+    return "".join([*parts, sql[at:]])
+
+
+#: Statements that are numbered: what else a log holds is judged anew each time, and told together.
+NUMBERED = 1 << 14
+#: Shortened texts whose number is remembered, and letters of the longest example.
+TEXTS, EXAMPLE = 1 << 14, 1 << 14
+#: What those beyond them are called together.
+OTHERS = "all other statements"
+#: The number of a statement that has none.
+ANEW = -1
+
+
+class Different:
+    """The first statements of a log that are different from all before, how many were kept of each,
+    and an example.
+    """
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._shorten = make_shortener(dialect.quoting)
+        self._numbers = dict[Statement, int]()
+        self._by_text = dict[str, int]()
+        self.statements = list[Statement]()
+        self.counts = list[int]()
+        #: How often a server was sent them, where that is not how often they stand in the log.
+        self.calls = Counter[int]()
+        self.examples = dict[int, LogEntry]()
+        self._other_tables = Counter[str]()
+
+    def read(self, entry: LogEntry) -> tuple[int, Statement]:
+        """The statement of an entry, and its number."""
+        short = self._shorten(entry.sql)
+        number = self._by_text.get(short)
+        if number is not None:
+            return number, self.statements[number]
+        statement = read_statement(entry.sql, self._dialect)
+        number = self._assign_number(statement)
+        if number >= 0 and len(short) <= REMEMBERED:
+            if len(self._by_text) >= TEXTS:
+                self._by_text.clear()
+            self._by_text[short] = number
+        return number, statement
+
+    def _assign_number(self, statement: Statement) -> int:
+        number = self._numbers.get(statement, ANEW)
+        room = len(self.statements) < NUMBERED and len(statement.digest) <= REMEMBERED
+        if number == ANEW and room:
+            number = len(self.statements)
+            self._numbers[statement] = number
+            self.statements.append(statement)
+            self.counts.append(0)
+        return number
+
+    def number_statement(self, number: int, sql: str) -> Statement:
+        """The statement with a number, or that of a text that has none."""
+        return self.statements[number] if number >= 0 else read_statement(sql, self._dialect)
+
+    def keep(self, number: int, statement: Statement, entry: LogEntry) -> None:
+        """One more of a statement is kept; the first is its example."""
+        if number >= 0:
+            is_first = not self.counts[number] and number not in self.examples
+            if is_first and len(entry.sql) <= EXAMPLE:
+                self.examples[number] = entry
+            self.counts[number] += 1
+            if entry.calls:
+                self.calls[number] += entry.calls
+        else:
+            self._other_tables.update(statement.tables)
+
+    def take_back(self, number: int, statement: Statement) -> None:
+        """One that was kept is not."""
+        if number >= 0:
+            self.counts[number] -= 1
+        else:
+            self._other_tables.subtract(statement.tables)
+
+    def forget(self, kind: Kind) -> int:
+        """Statements of a kind are not played after all; how many were kept."""
+        found = [n for n, each in enumerate(self.statements) if each.kind == kind]
+        total = sum(self.counts[n] for n in found)
+        self.counts = [0 if n in found else it for n, it in enumerate(self.counts)]
+        return total
+
+    def count_tables(self) -> Counter[str]:
+        """The tables that are needed, and how many statements name each."""
+        found = Counter({name: n for name, n in self._other_tables.items() if n > 0})
+        for statement, count in zip(self.statements, self.counts, strict=True):
+            if count:
+                found.update(dict.fromkeys(statement.tables, count))
+        return found
+
+    def find_most_frequent(self, most: int) -> list[tuple[int, str]]:
+        """Numbers and digests of those of which most are kept."""
+        ordered = sorted(range(len(self.counts)), key=lambda number: -self.counts[number])
+        return [(n, self.statements[n].digest) for n in ordered[:most] if self.counts[n]]

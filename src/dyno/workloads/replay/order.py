@@ -1,7 +1,8 @@
-"""A log as its server met it: one statement after the other, each in its own session.
+"""A log as its server received it: one statement after the other, each in its own session; as bytes
+of a file that the driver plays (`crates/driver/src/script/recording.rs` reads it).
 
 The files lie beside the script that replays the log (`layout.py`). `order.events` has the form of
-a connection's file, without names, a session's number in the place of a type's; `order.numbers`
+a connection's file, without names, with a session's number instead of a type's; `order.numbers`
 says of each statement its class and its line; `order.json` names the classes.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 import json
+import struct
 from array import array
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -17,10 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from dyno.workloads.replay.different import OTHERS
-from dyno.workloads.replay.events import EVENT, LENGTH, encode, encode_values
-from dyno.workloads.replay.logs import PREPARED, UnplayedStatement
-from dyno.workloads.replay.parameters import insert_values
+from dyno.workloads.replay.logs import OTHERS, PREPARED, UnplayedStatement, insert_values
 from dyno.workloads.replay.sessions import LogSession, Selection
 from dyno.workloads.replay.spool import SpoolRecord
 from dyno.workloads.replay.statements import Statement
@@ -180,3 +179,22 @@ def read_order(script: Path) -> OrderedLog | None:
     )
     unplayed = tuple(UnplayedStatement(*it) for it in said.get("unplayed", ()))
     return OrderedLog(script.parent, said["began_s"], classes, unplayed)
+
+
+#: An event: ns from the first statement of all; number of its type; bytes of its text, which
+#: follows; number of its values, -1 where it has no parameters, each with its bytes, -1 for NULL.
+EVENT, LENGTH = struct.Struct("<QIIi"), struct.Struct("<i")
+
+
+def encode(text: str) -> bytes:
+    """The bytes that were logged."""
+    return text.encode(errors="surrogateescape")
+
+
+def encode_values(values: Sequence[str | None]) -> bytes:
+    """Values as a file has them."""
+    parts = list[bytes]()
+    for value in values:
+        said = encode(value) if value is not None else b""
+        parts += (LENGTH.pack(-1 if value is None else len(said)), said)
+    return b"".join(parts)

@@ -22,9 +22,8 @@ from typing import NamedTuple
 
 from dyno.sql.lexing import UnreadableError, read_tokens
 from dyno.sql.tokens import Quoting
-from dyno.workloads.replay.different import ANEW, Different
 from dyno.workloads.replay.in_place import Allowed, RefusedStatement, ServerRules, judge_for_all
-from dyno.workloads.replay.logs import LIMIT, Log, LogEntry, Reasons, has_odd_bytes
+from dyno.workloads.replay.logs import ANEW, LIMIT, Different, Log, LogEntry, Reasons, has_odd_bytes
 from dyno.workloads.replay.routines import RoutineStatements
 from dyno.workloads.replay.spool import Chain, Spool, SpoolRecord
 from dyno.workloads.replay.statements import (

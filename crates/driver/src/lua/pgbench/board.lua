@@ -1,5 +1,5 @@
 -- What a client of `dyno pgbench` counts, in a row of a file that Dyno's other process reads while
--- it plays (`src/dyno/compat/pgbench/board.py` has the same columns): doubles in memory that both
+-- it plays (`src/dyno/compat/pgbench/play.py` has the same columns): doubles in memory that both
 -- map.
 local number, values = ...
 local ffi = require("ffi")
