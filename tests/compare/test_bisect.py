@@ -16,6 +16,7 @@ import pytest
 from counts import make_count
 from fakes import make_load, make_run, make_trials
 from judging import judge_unaudited
+from made_rates import make_blocks, make_plan
 from msgspec import structs
 from source_trees import amalgamation, commit_all, git
 
@@ -31,6 +32,7 @@ from dyno.compare.bisect.search import (
     Found,
 )
 from dyno.errors import HostError, TrialFailed, UsageError
+from dyno.judge.analysis.capacity import judge_capacity
 from dyno.judge.analysis.counts import judge_counts
 from dyno.judge.stats.change_point import Measurement, choose_next, compute_step_posterior
 from dyno.judge.stats.interval import compute_t_interval, extract_independent_data
@@ -290,6 +292,7 @@ def test_a_point_is_measured_with_its_instrument_and_told_with_the_command_that_
         (("--blocks", "5"), "a count takes no blocks"),
         (("--limit", "foreign_percent=50"), "a count takes no limits"),
         (("--budget", "10m"), "a count takes no budget"),
+        (("--slo", "p99<1s"), "follows one of"),
     ],
 )
 def test_what_an_instrument_does_not_take_is_refused_by_name(
@@ -325,6 +328,31 @@ def test_comparisons_find_the_step_among_made_up_builds(
     said = capsys.readouterr().out
     assert "The first changed point is v3" in said and "1  v4  slower" in said
     assert "Z-bisect-v0-v3" in said, "a folder's name that one can copy"
+
+
+def test_capacities_are_followed_as_times_are_and_the_loss_is_told_not_the_time_ratio(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = [
+        "sqlite@3.24..3.26",
+        "-w",
+        "oltp_point_select",
+        "--slo",
+        "p99<10ms",
+        "--slo",
+        "p50<2ms",
+    ]
+    points = make_points(2)
+    made = bisect.make_oracle(bisect.command.make_context("bisect", words).params, points)
+    assert (made.experiment.instrument, made.command) == ("capacity", "capacity")
+    assert made.experiment.own == {"slo": "p99<10ms, p50<2ms"}
+    blocks = make_blocks({"v0": [1000.0, 1010.0, 990.0], "v1": [500.0, 505.0, 495.0]})
+    verdict = judge_capacity(make_plan(("v0", "v1"), blocks=3), blocks)
+    one, other = points
+    answer = replace(made, play=lambda _: (Path("run"), verdict)).measure(one, other, None)
+    assert answer.differs and answer.log_ratio == pytest.approx(math.log(2))
+    bisect.StepPrinter(points)(BisectStep(1, answer, "", (1, 1)))
+    assert "v1  less capacity  −50.00 %" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("code", "git"), [(0, 0), (1, 1), (2, 125), (3, 125), (4, 125), (64, 128)])

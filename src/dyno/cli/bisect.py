@@ -1,4 +1,4 @@
-"""`dyno bisect`: the version or commit that made an engine slower, faster, or heavier."""
+"""`dyno bisect`: the version or commit that made an engine slower, heavier, or hold less."""
 
 from __future__ import annotations
 
@@ -77,11 +77,12 @@ def command(span: str, **words: Any) -> int:
     For a gain GOOD is the slower, older end.
 
     Exits with 0 where it is found, 1 where the last version is neither slower nor faster (heavier
-    nor lighter), 2 where it is not sure.
+    nor lighter, nor holds less or more), 2 where it is not sure.
 
     \b
     dyno bisect sqlite@3.24..3.54 -w insert --phase l.i0
     dyno bisect sqlite@3.24..3.54 -w oltp_point_select --count
+    dyno bisect mysql@8.0..9.7 -w oltp_read_write --slo "p99<10ms"
     dyno bisect postgres@REL_17_0..REL_18_0 --git ~/postgres -w oltp_point_select --count
     """
     from dyno.compare.bisect.points import list_points
@@ -179,7 +180,7 @@ class StepPrinter:
         left = f"left: {first}" if first == last else f"left: {first} to {last}"
         told = f"skipped: {step.skipped}"
         if answer := step.answer:
-            change = f"{100 * math.expm1(answer.log_ratio):+.2f}".replace("-", "−")
+            change = f"{answer.percent:+.2f}".replace("-", "−")
             told = f"{answer.word}  {change} % ± {100 * answer.error:.2g}  {answer.record}"
         screen.print_lines(f"{self.number}  {point.name}  {told}  {left}")
 
@@ -187,13 +188,12 @@ class StepPrinter:
 def print_found(points: Sequence[BisectPoint], found: Found) -> None:
     screen.print_gap()
     if found.first == 0:
-        change = 100 * math.expm1(found.end.log_ratio)
         screen.print_paragraph(
-            f"Nothing to find: {points[-1].name} is {found.end.word} than {points[0].name} "
-            f"({change:+.2f} %)."
+            f"Nothing to find: {points[-1].name} against {points[0].name}: {found.end.word} "
+            f"({found.end.percent:+.2f} %)."
             if found.end.word != "inconclusive"
             else f"Nothing to find yet: {points[-1].name} against {points[0].name} is "
-            f"inconclusive ({change:+.2f} %); more --blocks or another host may tell."
+            f"inconclusive ({found.end.percent:+.2f} %); more --blocks or another host may tell."
         )
         return
     sure = f"{100 * found.probability:.0f} %"

@@ -80,6 +80,21 @@ def command(**words: Any) -> int:
     return judged_run.EXITS[verdict.overall]
 
 
+#: The options of `dyno bisect` that ask for capacities.
+FOLLOWED = (
+    add_option(
+        "--slo LIMIT ...",
+        "Follow the highest rate that holds this limit (`dyno capacity`) instead of time.",
+        name="slo",
+    ),
+)
+
+
+def read_followed(words: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a capacity's own words among those of `dyno bisect`; None if none is asked for."""
+    return {"slo": ", ".join(words["slo"])} if words["slo"] else None
+
+
 def play_experiment(experiment: Experiment, asked: RunOptions) -> CapacityVerdict:
     """Search the capacities of an experiment, and tell them."""
     from dyno.instruments.capacity.folder import CapacityFolder

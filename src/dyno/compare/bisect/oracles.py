@@ -11,7 +11,7 @@ from pathlib import Path
 from dyno.compare.bisect.points import BisectPoint
 from dyno.compare.bisect.search import BisectAnswer
 from dyno.errors import TrialFailed, UsageError
-from dyno.judge.analysis.effect_words import describe_word
+from dyno.judge.analysis.effect_words import describe_word, measure_losses
 from dyno.record import Comparison, Metric, Verdict
 from dyno.runs.experiment import Experiment
 from dyno.runs.experiment.candidates import make_names_unique, parse_candidate
@@ -50,7 +50,10 @@ class VerdictOracle:
         error = max(math.log1p(row.error_percent / 100), ERROR_LEAST)
         ratio = math.log1p(row.slowdown_percent / 100)
         word = describe_word(row.metric, row.verdict)
-        return BisectAnswer(ratio, error, row.freedom, word, folder.name)
+        percent = measure_losses(row)[0]
+        if percent != row.slowdown_percent:  # a rate that is told as itself
+            percent = row.change_percent
+        return BisectAnswer(ratio, error, row.freedom, word, folder.name, percent)
 
     def _choose_row(self, rows: Sequence[Comparison]) -> Comparison:
         own = [row for row in rows if row.primary and self.phase in ("", row.metric.phase)]

@@ -28,7 +28,8 @@ MISFIT_ERRORS, MISFIT_SHARE = 4.0, 0.1
 @dataclass(frozen=True)
 class BisectAnswer:
     """What a measurement of a point against the good end said: the log time ratio with its standard
-    error and degrees of freedom, the verdict's word, and where its record lies.
+    error and degrees of freedom, the verdict's word, where its record lies, and the change as it is
+    told.
     """
 
     log_ratio: float
@@ -36,6 +37,7 @@ class BisectAnswer:
     freedom: float
     word: str
     record: str
+    percent: float = math.nan
 
     @property
     def differs(self) -> bool:
