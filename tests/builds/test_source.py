@@ -127,6 +127,22 @@ def test_a_commit_is_built_and_not_what_lies_in_the_folder(
         planned(f"{tree}@v7", recipes)
 
 
+def test_the_commit_of_a_build_is_on_record_with_its_parent_even_where_the_tree_was_built_before(
+    tree: Path, recipes: tuple[BuildRecipe, ...]
+) -> None:
+    first = commit_all(tree, "Begin | here")
+    facts = built(f"{tree}@HEAD", recipes).facts
+    assert (facts["commit"], facts["subject"]) == (first, "Begin | here")
+    assert "parents" not in facts
+    git(tree, "commit", "--quiet", "--allow-empty", "--message", "Nothing")
+    again = built(f"{tree}@HEAD", recipes)
+    assert len(cache.find_entries("built")) == 1, "the same tree is built once"
+    assert again.facts["parents"] == first and again.facts["subject"] == "Nothing"
+    assert built(tree, recipes).facts["commit"] == again.facts["commit"]
+    (tree / "more.h").write_text("")
+    assert not {"commit", "parents", "subject"} & built(tree, recipes).facts.keys()
+
+
 def test_a_submodule_comes_along_and_one_that_is_not_there_is_named(
     tree: Path, recipes: tuple[BuildRecipe, ...], tmp_path: Path
 ) -> None:

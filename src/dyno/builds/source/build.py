@@ -11,13 +11,14 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from dyno import private_files
 from dyno.builds import Say, cache
 from dyno.builds.source.plan import BUILDING, BUILT, BuildPlan
 from dyno.builds.source.toolchain import check_space
+from dyno.builds.source.trees import COMMIT_FACTS
 from dyno.builds.source.work import FACTS, BuildWork, Watch
 from dyno.errors import HostError, UsageError, build_unknown_error
 
@@ -49,8 +50,10 @@ def build_planned(
     def say_waiting() -> None:
         say("waiting for another build from source to end")
 
-    prefix = cache.ensure_entry(BUILT, plan.entry, make, say)
-    return read_built(prefix)
+    built = read_built(cache.ensure_entry(BUILT, plan.entry, make, say))
+    # the same tree may have been built before, as another commit
+    plain = {name: it for name, it in built.facts.items() if name not in COMMIT_FACTS}
+    return replace(built, facts=plain | plan.tree.commit)
 
 
 def read_built(prefix: Path) -> Built:

@@ -21,7 +21,7 @@ from pathlib import Path
 from dyno.builds import Say, cache
 from dyno.builds.source.recipe import BuildRecipe, choose_recipe
 from dyno.builds.source.toolchain import Toolchain, find_toolchain
-from dyno.builds.source.trees import SourceTree, find_tree
+from dyno.builds.source.trees import COMMIT_FACTS, SourceTree, find_tree
 from dyno.errors import UsageError
 
 #: The cache's kinds of what was built, and of what is being built.
@@ -92,7 +92,8 @@ def plan_build(request: BuildRequest, recipes: Sequence[BuildRecipe], say: Say) 
         recipe, version = _recognise(tree, recipes, scratch / "source", request.place)
     toolchain = find_toolchain(recipe, say)
     facts = _collect_facts(request, tree, recipe, toolchain)
-    deciding = {name: value for name, value in facts.items() if name not in ("source", "patch")}
+    telling = ("source", "patch", *COMMIT_FACTS)
+    deciding = {name: value for name, value in facts.items() if name not in telling}
     key = hashlib.sha256(json.dumps([deciding, recipe.deciding]).encode()).hexdigest()[:16]
     entry = f"{request.engine}-{version}-{key}"
     return BuildPlan(request, tree, recipe, toolchain, version, entry, facts)
@@ -131,6 +132,7 @@ def _collect_facts(
     facts = {
         "source": tree.source,
         "source_sha256": tree.identity,
+        **tree.commit,
         "recipe": recipe.name,
         "compiler": toolchain.compiler,
         "cxx_compiler": toolchain.cxx_compiler,

@@ -11,7 +11,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dyno import subprocesses
@@ -23,6 +23,8 @@ DEBIAN = "deb:"
 GIT_S = 600.0
 #: What an earlier build leaves in a tree; its objects would be taken for new ones.
 BUILT = ("config.status", "CMakeCache.txt", "*.o", "*.obj")
+#: What is recorded of a commit: its hash, those of its parents, and the first line of its message.
+COMMIT_FACTS = ("commit", "parents", "subject")
 #: The kind of an entry of git's that is another repository.
 SUBMODULE = "160000"
 
@@ -31,13 +33,15 @@ SUBMODULE = "160000"
 class SourceTree:
     """A source tree that was found: where it is from, its identity, how it is copied.
 
-    `label` is a short name for it; `source` says in words what it is, for the record.
+    `label` is a short name for it; `source` says in words what it is, for the record. `commit` has
+    that of git, as facts of a build (`COMMIT_FACTS`); empty where it has none.
     """
 
     label: str
     source: str
     identity: str
     put: Callable[[Path, Keep], None]
+    commit: Mapping[str, str] = field(default_factory=dict)
 
 
 #: Which files are copied, by their paths in the tree.
@@ -89,7 +93,14 @@ def _read_git_tree(repository: Path, reference: str) -> SourceTree:
         _check_out(repository, commit, folder, keep)
 
     label = f"{reference.replace('/', '-')}-{commit[:8]}"
-    return SourceTree(label, f"git {repository} {reference} ({commit[:12]})", tree, put)
+    source = f"git {repository} {reference} ({commit[:12]})"
+    return SourceTree(label, source, tree, put, _read_commit(repository, commit))
+
+
+def _read_commit(repository: Path, commit: str) -> dict[str, str]:
+    """What is recorded of a commit; nothing where there is none."""
+    told = _ask_git(repository, "log", "-1", "--format=%H%n%P%n%s", commit, "--").splitlines()
+    return {name: it for name, it in zip(COMMIT_FACTS, told, strict=False) if it}
 
 
 @dataclass(frozen=True)
@@ -199,7 +210,17 @@ def _read_folder(folder: Path) -> SourceTree:
             made.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(folder / name, made, follow_symlinks=False)
 
-    return SourceTree(folder.name, f"folder {folder}", _hash_files(folder, files), put)
+    identity = _hash_files(folder, files)
+    return SourceTree(folder.name, f"folder {folder}", identity, put, _read_clean_commit(folder))
+
+
+def _read_clean_commit(folder: Path) -> dict[str, str]:
+    """The commit that a checkout is of; nothing where files of it are changed, or are new."""
+    try:
+        changed = _ask_git(folder, "--no-optional-locks", "status", "--porcelain", "--", ".")
+        return {} if changed else _read_commit(folder, "HEAD")
+    except (HostError, UsageError):
+        return {}
 
 
 def _list_files(folder: Path) -> Iterator[str]:
