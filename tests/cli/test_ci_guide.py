@@ -26,10 +26,13 @@ SHORT = (
 def play_step(step: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """The step by a runner's shell, on two builds that differ by a half."""
     own = {
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PATH": f"{folder}:{Path(sys.executable).parent}:{os.environ['PATH']}",
         "BASE": "null@1ms",
         "CANDIDATE": "null@2ms",
         "GITHUB_STEP_SUMMARY": str(folder / "summary"),
+        "GITHUB_REPOSITORY": "o/r",
+        "PULL": "7",
+        "REPORT": "https://ci.example/17",
     }
     return subprocess.run(
         ["bash", "-e", "-c", textwrap.dedent(step).replace("--budget 10m", SHORT)],
@@ -44,7 +47,7 @@ def play_step(step: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_the_actions_steps_fail_the_job_and_keep_summary_annotations_and_report(
     tmp_path: Path,
 ) -> None:
-    compare, keep, *_ = re.findall(r"run: \|\n((?: {10}.*\n)+)", PAGE)
+    compare, keep, comment, *_ = re.findall(r"run: \|\n((?: {10}.*\n)+)", PAGE)
     done = play_step(compare, tmp_path)
     assert done.returncode == 1, done.stderr
     assert re.search(r"^::error title=new", done.stdout, re.MULTILINE)
@@ -54,6 +57,33 @@ def test_the_actions_steps_fail_the_job_and_keep_summary_annotations_and_report(
         "results.xml",
         "report.html",
     }
+    renew_comment(comment, tmp_path)
+
+
+#: Answers as `gh api` does, of a pull request whose comments are the file `comments`.
+GH = """#!/bin/sh
+echo "$*" >> calls
+case "$*" in *--jq*) cat comments;; esac
+"""
+
+
+def renew_comment(step: str, folder: Path) -> None:
+    """The step posts a comment with a link to the report, and renews one that is there."""
+    (folder / "gh").write_text(GH)
+    (folder / "gh").chmod(0o755)
+    for known, told in (
+        ("", "repos/o/r/issues/7/comments -F body=@comment.md"),
+        ("42\n43\n", "-X PATCH repos/o/r/issues/comments/42 -F body=@comment.md"),
+    ):
+        (folder / "comments").write_text(known)
+        done = play_step(step, folder)
+        assert done.returncode == 0, done.stderr
+        asked, wrote = (folder / "calls").read_text().splitlines()[-2:]
+        marker, first, *_ = (folder / "comment.md").read_text().splitlines()
+        assert marker.startswith("<!-- dyno: ") and f'startswith("{marker}")' in asked
+        assert wrote == f"api {told}"
+        assert "is slower than" in first and "Next: " in first
+        assert "[The whole report](<https://ci.example/17>)" in (folder / "comment.md").read_text()
 
 
 def test_jenkins_step_leaves_the_results_of_a_failed_comparison(tmp_path: Path) -> None:

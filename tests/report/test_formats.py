@@ -182,9 +182,9 @@ def test_an_interval_is_drawn_with_zero_and_the_margin(book: Book) -> None:
 
 def test_markdown_lets_nobody_make_a_cell_a_tag_or_a_mention(book: Book) -> None:
     bad = "<b>@all|x"
-    verdict = structs.replace(book.verdict, sentence=bad)
-    changed = dataclasses.replace(book, verdict=verdict)
-    text = write_text("markdown", changed)
+    finding = structs.replace(book.verdict.findings[0], soundness="doubtful", sentence=bad)
+    verdict = structs.replace(book.verdict, findings=(finding,))
+    text = write_text("markdown", dataclasses.replace(book, verdict=verdict))
     assert bad not in text and "&lt;b>@\u200ball\\|x" in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert {len(re.split(r"(?<!\\)\|", row)) for row in rows} == {8}

@@ -136,7 +136,9 @@ def test_github_is_told_of_each_class_that_needs_a_reader(book: Book) -> None:
 
 def test_markdown_begins_with_the_first_line(book: Book) -> None:
     told = str(find_format("markdown").render(build_result(book), False))
-    assert told.startswith("**Of 8 statement classes 1 fails on 18")
+    marker, first = told.splitlines()[:2]
+    assert marker.startswith("<!-- dyno: a rehearsal of ")
+    assert first.startswith("#### ⛔ Of 8 statement classes 1 fails on 18") and "Next: " in first
 
 
 def test_a_rehearsal_of_which_nothing_was_compared_says_why(tmp_path: Path) -> None:

@@ -170,13 +170,14 @@ def tell_count(folder: Path, count: Count, asked: RunOptions) -> Verdict:
     rows, verdict = compare_counts(count), judge_counts(count)
     page = replace_file(folder / "report.html", render_count(count, rows))
     if asked.json_file:
-        told = to_json_result(verdict)
+        told = to_json_result(verdict, asked.losses)
         told["overall"] = describe_word(count.metric, verdict.overall)
         for one, row in zip(told["comparisons"], rows, strict=True):
             one |= {name: encode(getattr(row, name)) for name in ("changes", "layers", "tree")}
         write_json_file(asked.json_file, told)
     if not asked.quiet:
         print_count(count, rows, asked.verbose)
+        judged_run.tell_accepted(verdict, asked)
         screen.print_line(f"report  {page}")
         screen.print_line(f"more    dyno show {folder.name}")
         screen.print_line(f"again   {count.command}")

@@ -19,6 +19,7 @@ from dyno.cli.terminal.live import tell_what_stays, watch_live
 if TYPE_CHECKING:
     from dyno.instruments.time.saved_answers import SavedAnswers
     from dyno.instruments.time.watch import Watch
+    from dyno.judge.analysis.accepted import AcceptedLoss
     from dyno.record import Run, Verdict
     from dyno.report import Book
     from dyno.report.result import Holding, Result
@@ -44,7 +45,8 @@ class RunOptions:
     """What a user asked of a run beside the experiment itself, and of its verdict.
 
     `inconclusive` is `pass`, `fail`, `retry` or empty. `verbose` prints all that the report has in
-    words, `quiet` nothing but formats. `saved` are the answers of a base that nobody plays.
+    words, `quiet` nothing but formats; `report_url` is where a reader finds the report. `saved` are
+    the answers of a base that nobody plays, `losses` those that the repository accepts.
     """
 
     budget_s: float | None = None
@@ -54,16 +56,21 @@ class RunOptions:
     inconclusive: str = ""
     verbose: bool = False
     quiet: bool = False
+    report_url: str = ""
     saved: SavedAnswers | None = None
+    losses: tuple[AcceptedLoss, ...] = ()
 
     def choose_exit_code(self, verdict: Verdict) -> int:
         if verdict.rehearsal:
             return verdict.rehearsal.exit_code
         if self.strict and verdict.doubts:
             return DOUBTFUL_EXIT
-        code = EXITS[verdict.overall]
+        from dyno.judge.analysis.accepted import judge_accepted
+
+        word = judge_accepted(self.losses, verdict)
+        code = EXITS[word]
         asked = INCONCLUSIVE_EXITS.get(self.inconclusive, code)
-        return asked if verdict.overall == "inconclusive" else code
+        return asked if word == "inconclusive" else code
 
 
 def convert_exit_for_git(code: int) -> int:
@@ -84,13 +91,27 @@ def read_asked(words: Mapping[str, Any]) -> RunOptions:
         strict=words.get("strict", False),
         inconclusive=words.get("inconclusive") or "",
         verbose=words.get("verbose", False),
+        losses=_read_losses(),
     )
+
+
+def _read_losses() -> tuple[AcceptedLoss, ...]:
+    """What `.dyno/accepted.toml` accepts, of the repository that one stands in, else the folder."""
+    here = Path.cwd()
+    root = next((it for it in (here, *here.parents) if (it / ".git").exists()), here)
+    file = root / ".dyno" / "accepted.toml"
+    if not file.is_file():
+        return ()
+    from dyno.runs.experiment.toml_file import read_accepted_losses
+
+    return read_accepted_losses(file)
 
 
 def read_asked_of_report(words: Mapping[str, Any]) -> RunOptions:
     """The same of `dyno report`: a format that has no file is all that is printed."""
     asked = read_asked(words)
-    return replace(asked, quiet=any(not wanted.file for wanted in asked.formats))
+    quiet = any(not wanted.file for wanted in asked.formats)
+    return replace(asked, quiet=quiet, report_url=words["report_url"])
 
 
 def quote_command() -> str:
@@ -181,10 +202,21 @@ def tell_verdict(folder: RunFolder, asked: RunOptions) -> Verdict:
             screen.draw_document(verdict.build_whole(book))
         else:
             screen.draw_document(verdict.build_first_screen(book), screen.choose_screen_columns())
+        tell_accepted(book.verdict, asked)
         for name, said in _list_further(folder, book, asked.strict):
             screen.print_line(f"{name:<8}{said}")
     _write_files(book, asked)
     return book.verdict
+
+
+def tell_accepted(verdict: Verdict, asked: RunOptions) -> None:
+    """Print each loss that the repository accepts, or accepted until a day that is over."""
+    from dyno.judge.analysis.accepted import describe_accepted
+    from dyno.judge.analysis.effect_words import name_metric
+
+    for row in verdict.comparisons if asked.losses else ():
+        if row.primary and (told := describe_accepted(asked.losses, row)):
+            screen.print_line(f"{row.candidate}, {name_metric(row.metric)}: {told}")
 
 
 def _list_further(folder: RunFolder, book: Book, strict: bool) -> Iterator[tuple[str, str]]:
@@ -206,7 +238,7 @@ def _write_files(book: Book, asked: RunOptions) -> None:
     from dyno.report.export import build_result, to_json_result
 
     if asked.json_file:
-        write_json_file(asked.json_file, to_json_result(book.verdict))
+        write_json_file(asked.json_file, to_json_result(book.verdict, asked.losses))
     write_formats(asked, lambda: build_result(book))
 
 
@@ -222,9 +254,11 @@ def write_formats(asked: RunOptions, build: Callable[[], Result]) -> None:
     """Write each format that was asked for to its file, or print it."""
     from dyno.report.formats import write_format
 
-    result = build() if asked.formats else None
+    if not asked.formats:
+        return
+    result = replace(build(), losses=asked.losses, report_url=asked.report_url)
     for wanted in asked.formats:
-        if result and (text := write_format(wanted.name, result, asked.strict, wanted.file)):
+        if text := write_format(wanted.name, result, asked.strict, wanted.file):
             screen.print_verbatim(text, newline=False)
 
 

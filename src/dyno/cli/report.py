@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
 
 from dyno.cli import options
-from dyno.cli.options import RUN, add_option
+from dyno.cli.options import RUN, Parsed, add_option
 from dyno.cli.runs import find_place, open_command, unpack
 
 PROFILES = ("firefox", "collapsed", "pprof")
+
+
+def parse_web_url(text: str) -> str:
+    """An address that can stand in a link."""
+    if (text and not re.fullmatch(r"https?://[!-~]+", text)) or set(text) & set('<>"`'):
+        raise ValueError(f"'{text}' is no address such as https://ci.example/report.html")
+    return text
 
 
 @click.command("report")
@@ -21,6 +29,12 @@ PROFILES = ("firefox", "collapsed", "pprof")
     "collapsed stacks for flame graph tools, or a file for go tool pprof.",
     click.Choice(PROFILES),
     name="profile_format",
+)
+@add_option(
+    "--report-url URL",
+    "Where readers of a format find the report: Markdown links to it.",
+    Parsed("url", parse_web_url),
+    default="",
 )
 @options.STRICT
 @options.VERBOSE
@@ -38,6 +52,7 @@ def command(run: str, *, profile_format: str | None, **words: Any) -> int:
     \b
     dyno report last --format markdown >>"$GITHUB_STEP_SUMMARY"
     dyno report last --format junit=results.xml --format github
+    dyno report last --format markdown=comment.md --report-url https://ci.example/17/report.html
     """
     place = find_place(unpack(run))
     return int(open_command(place.kind).report_run(place.path, profile_format, words))

@@ -196,8 +196,10 @@ def build_count_result(count: Count) -> Result:
             for row, on in zip(rows, whose, strict=True)
             for found, what in ((row.changes, "function"), (row.layers, "layer"))
         ],
+        warnings=[it for it in (describe_builds(count),) if it],
         basis=[
-            *filter(None, (*describe_spread(count.counts), describe_builds(count), BLIND)),
+            *describe_spread(count.counts),
+            BLIND,
             ("to repeat: ", doc.TextSpan(count.command, code=True)),
         ],
         document=build_count(count, rows),

@@ -13,14 +13,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dyno.judge.analysis.accepted import AcceptedLoss, describe_accepted
 from dyno.judge.analysis.effect_words import describe_verdict
 from dyno.numbers import keep_finite
 from dyno.record import Comparison, Metric, Trial, Verdict
 from dyno.record.decode import encode
-from dyno.report import Book
+from dyno.report import Book, words
 from dyno.report.basis import summarize_restarts
 from dyno.report.document import TextSpan
-from dyno.report.headline import build_headline
+from dyno.report.headline import build_headline, list_reasons, shorten_cause
 from dyno.report.html.page import replace_file
 from dyno.report.names import name_measurements
 from dyno.report.rehearsal import build_rehearsal
@@ -52,19 +53,39 @@ def build_result(book: Book) -> Result:
         rows=name_measurements(run, rows),
         values=values,
         numbers=numbers,
-        causes=[it.sentence for it in verdict.causes],
+        causes=[shorten_cause(it, "in the report") for it in verdict.causes],
+        warnings=[] if verdict.rehearsal else list(_list_warnings(book)),
         basis=[summarize_restarts(book).counted, *repeat],
         document=build_rehearsal(book) if verdict.rehearsal else (),
     )
 
 
-def to_json_result(verdict: Verdict) -> dict[str, Any]:
+def _list_warnings(book: Book) -> Iterator[str]:
+    """What was not measured, what failed, and why the run found less than it should have; what
+    audits say stands in the verdict's findings.
+    """
+    measured = {it.metric.workload for it in book.verdict.comparisons if it.primary}
+    for plan in book.run.workloads:
+        if plan.name not in measured:
+            yield f"{plan.name} was not measured"
+    failed = [it for it in book.view.played_trials if it.failure]
+    if failed:
+        first, told = failed[0], words.format_count(len(failed), "trial")
+        yield f"{told} failed, the first on {first.candidate}: {first.why_failed}"
+    audits = tuple(f"{it.audit}: " for it in book.verdict.findings)
+    for reason in list_reasons(book.run, book.verdict):
+        if not reason.startswith(audits or "\0"):
+            yield reason
+
+
+def to_json_result(verdict: Verdict, losses: tuple[AcceptedLoss, ...] = ()) -> dict[str, Any]:
     """What `--json` writes, ready for `json.dump`: the verdict as a whole, and its rows.
 
     `overall` is the word of the run (`record/verdict.py`), `sentence` says it, and `doubts` are the
     audits that doubt it, each with its sentence; `complete` is false where a run was interrupted.
     `rehearsal` has the classes of a rehearsal (`record/rehearsal.py`).
-    `comparisons` are the rows of `to_json_rows`. What a failed run writes is `to_json_failure`.
+    `comparisons` are the rows of `to_json_rows`; one whose loss is one of `losses` has `accepted`:
+    until when and why. What a failed run writes is `to_json_failure`.
     """
     found = verdict.rehearsal
     classes = {"rehearsal": encode(found)} if found else {}
@@ -74,7 +95,7 @@ def to_json_result(verdict: Verdict) -> dict[str, Any]:
         "complete": verdict.complete,
         "doubts": [encode(doubt) for doubt in verdict.doubts],
         **classes,
-        "comparisons": to_json_rows(verdict),
+        "comparisons": to_json_rows(verdict, losses),
     }
 
 
@@ -93,7 +114,7 @@ def to_json_failure(sentence: str, hint: str, exit_code: int) -> dict[str, Any]:
     }
 
 
-def to_json_rows(verdict: Verdict) -> list[dict[str, Any]]:
+def to_json_rows(verdict: Verdict, losses: tuple[AcceptedLoss, ...] = ()) -> list[dict[str, Any]]:
     """One dict per comparison, primaries first, ready for `json.dump`.
 
     `base` and `candidate` are the sides' names. `change_percent`, `low_percent` and
@@ -122,6 +143,7 @@ def to_json_rows(verdict: Verdict) -> list[dict[str, Any]]:
             "layers": _to_layer_rows(verdict, row),
             "instructions": _find_instructions(verdict, row),
         }
+        | ({"accepted": told} if (told := describe_accepted(losses, row)) else {})
         for row in ordered
     ]
 

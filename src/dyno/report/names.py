@@ -37,16 +37,35 @@ def _split_name(side: Candidate) -> tuple[str, str] | None:
     return (engine, build) if is_plain else None
 
 
+def describe_commit(side: Candidate) -> str:
+    """`1a2b3c4d5e6f, the first line of its message`, of a build from git; empty of others."""
+    found = COMMIT.search(side.build.get("source", ""))
+    sha = side.build.get("commit", "")[:12] or (found[1] if found else "")
+    return ", ".join(filter(None, (sha, side.build.get("subject", ""))))
+
+
+def explain_no_parent(base: Candidate, side: Candidate) -> str:
+    """That the base is not the parent commit of the candidate; empty if it is, or is unknown."""
+    commit, parents = side.build.get("commit", ""), side.build.get("parents", "").split()
+    own = base.build.get("commit", "")
+    if not (own and parents) or own in (commit, *parents):
+        return ""
+    return (
+        f"{base.name} ({own[:12]}) is not the parent commit of {side.name} ({parents[0][:12]} is): "
+        "what lies between is measured, too"
+    )
+
+
 def describe_candidate(side: Candidate, *, with_build: bool = True) -> str:
     """What a candidate is: `sqlite 3.54.1, gcc 12.2.0 -O2, journal_mode=wal`. Of a build from git
     its commit is told: a name such as HEAD soon means another one.
     """
     version = side.build.get("version", "")
-    commit = COMMIT.search(side.build.get("source", ""))
+    commit = describe_commit(side)
     where = "a server that runs already" if side.attached else ""
     chosen = {**side.settings, **side.controls, **side.options}
     parts = (
-        f"{side.engine} {version}".strip() + (f" of commit {commit[1]}" if commit else ""),
+        f"{side.engine} {version}".strip() + (f" of commit {commit}" if commit else ""),
         str(read_build_facts(side.build)) if with_build else "",
         where,
         *(f"{key}={value}" for key, value in chosen.items()),

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dyno.judge.analysis.accepted import AcceptedLoss, find_accepted, judge_accepted
 from dyno.record import Candidate, Comparison, Metric, Verdict
 from dyno.report.document import Document, Words
 from dyno.report.names import NamedRow
@@ -33,7 +34,8 @@ class Result:
     `rows` are the comparisons that decide, with their titles, `headline` says them. `values` has
     each restart's number of a candidate in a metric, `numbers` is a table of columns and rows where
     there is more than those. `causes` say what changed, `basis` what it rests on; `document` is all
-    that its report has in words.
+    that its report has in words. `warnings` are what one has to know first: what failed, what is
+    unlike. `losses` are those that the repository accepts, `report_url` is where the report lies.
     """
 
     noun: str
@@ -48,11 +50,24 @@ class Result:
     causes: Sequence[str] = ()
     basis: Sequence[Words] = ()
     document: Document = ()
+    warnings: Sequence[str] = ()
+    losses: tuple[AcceptedLoss, ...] = ()
+    report_url: str = ""
 
     @property
     def primaries(self) -> list[Comparison]:
         """The comparisons that a format has an entry for."""
         return [it for it in self.verdict.comparisons if it.primary]
+
+    @property
+    def overall(self) -> str:
+        """The verdict's word, where accepted losses are none."""
+        return judge_accepted(self.losses, self.verdict)
+
+    def is_accepted(self, row: Comparison) -> bool:
+        """Return whether a row is a loss that is accepted today."""
+        found = find_accepted(self.losses, row)
+        return found is not None and not found.is_over
 
     @property
     def holdings(self) -> set[Holding]:

@@ -53,7 +53,7 @@ def build_planned(
     built = read_built(cache.ensure_entry(BUILT, plan.entry, make, say))
     # the same tree may have been built before, as another commit
     plain = {name: it for name, it in built.facts.items() if name not in COMMIT_FACTS}
-    return replace(built, facts=plain | plan.tree.commit)
+    return replace(built, facts={**plain, **plan.tree.commit})
 
 
 def read_built(prefix: Path) -> Built:

@@ -5,6 +5,7 @@ Source: "Workflow commands for GitHub Actions", GitHub's documentation.
 
 from __future__ import annotations
 
+from dyno.judge.analysis.accepted import describe_accepted
 from dyno.printable import escape_line
 from dyno.record import ClassVerdict, Comparison
 from dyno.report import words
@@ -25,19 +26,22 @@ class _GitHub:
                 _write_class(it) for it in found.classes if it.is_grave or it.word == "plan changed"
             ]
         else:
-            lines = [_write_line(row, strict) for row in result.primaries]
-        overall = LEVELS.get(result.verdict.overall, "notice")
+            lines = [_write_line(result, row, strict) for row in result.primaries]
+        overall = LEVELS.get(result.overall, "notice")
         lines.append(_write_annotation(overall, result.name, result.verdict.sentence))
         return "".join(f"{line}\n" for line in lines)
 
 
-def _write_line(row: Comparison, strict: bool) -> str:
+def _write_line(result: Result, row: Comparison, strict: bool) -> str:
     level = LEVELS.get(row.verdict, "notice")
     if row.is_doubtful:
         level = "error" if strict or level == "error" else "warning"
     doubts = "".join(f"\n{doubt.audit}: {doubt.sentence}" for doubt in row.doubts)
+    if result.is_accepted(row):
+        level = "notice"
+    accepted = f"\n{told}" if (told := describe_accepted(result.losses, row)) else ""
     title = f"{row.candidate}: {words.format_full_metric(row.metric)}"
-    return _write_annotation(level, title, words.format_outcome(row) + doubts)
+    return _write_annotation(level, title, words.format_outcome(row) + accepted + doubts)
 
 
 def _write_class(it: ClassVerdict) -> str:

@@ -1,14 +1,15 @@
 """Format: JUnit's XML, a test case for each primary, as Jenkins, GitLab and others read it; of a
 rehearsal one for each statement class.
 
-*Slower* is a failure, *invalid* an error, *inconclusive* skipped with its reason. A doubtful one
-passes with its doubts as output, or fails where `--strict` is given.
+*Slower* is a failure unless it is accepted, *invalid* an error, *inconclusive* skipped with its
+reason. A doubtful one passes with its doubts as output, or fails where `--strict` is given.
 """
 
 from __future__ import annotations
 
 from xml.etree import ElementTree
 
+from dyno.judge.analysis.accepted import describe_accepted
 from dyno.judge.analysis.effect_words import name_metric
 from dyno.printable import escape_line, escape_text
 from dyno.record import ClassVerdict, Comparison, OptionVerdict
@@ -52,9 +53,10 @@ def _make_case(result: Result, row: Comparison, strict: bool) -> ElementTree.Ele
         "testcase",
         {"classname": f"{result.name}.{row.candidate}", "name": name_metric(row.metric)},
     )
-    outcome = words.format_outcome(row)
+    accepted = describe_accepted(result.losses, row)
+    outcome = "; ".join(filter(None, (words.format_outcome(row), accepted)))
     doubts = "\n".join(f"{doubt.audit}: {doubt.sentence}" for doubt in row.doubts)
-    element = ELEMENTS.get(row.verdict)
+    element = None if result.is_accepted(row) else ELEMENTS.get(row.verdict)
     if element is None and row.is_doubtful and strict:
         element = "failure"
     if element:

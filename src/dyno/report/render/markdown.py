@@ -7,18 +7,20 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from dyno import numbers
 from dyno.printable import escape_line, escape_text
 from dyno.record import Comparison
 from dyno.report import document as doc
 from dyno.report import words
 from dyno.report.document import Block, Document, TableCell, TextSpan, Words, list_spans
+from dyno.report.names import NamedRow
 
 #: Characters of a drawn interval; an odd number has a middle.
 WIDTH = 25
 #: Signs beside the word, for who skims: colour never tells alone.
 SIGNS = {"slower": "🔴", "faster": "🟢", "not slower": "🟢", "inconclusive": "⚪", "invalid": "⛔"}
-SIGNS |= {"doubtful": "🟡"}
+SIGNS |= {"doubtful": "🟡", "accepted": "☑️"}
+#: The most letters of a name in a cell.
+NAME_LETTERS = 70
 
 
 def render_markdown(document: Document) -> str:
@@ -54,7 +56,7 @@ def _write_block(block: Block) -> Iterator[str]:
             yield from (f"| {' | '.join(_write_row(block, row))} |" for row in block.rows)
             yield ""
         case doc.Forest() if block.rows:
-            yield from _write_forest([it.row for it in block.rows])
+            yield from _write_forest(block.rows)
         case doc.Figure() | doc.Flame():
             yield from _write_block(doc.Prose(describe_drawing(block)))
         case doc.Bars():
@@ -96,6 +98,8 @@ def _write_words(told: Words) -> str:
 
 def _write_span(span: TextSpan) -> str:
     text = escape_markdown(span.text)
+    if span.link.startswith("http"):
+        return f"[{text}](<{span.link}>)"
     if span.code and text:
         return f"<code>{text}</code>"
     return f"**{text}**" if span.tone in ("bad", "strong") and text.strip() else text
@@ -117,24 +121,30 @@ def escape_markdown(text: str) -> str:
     return plain.replace("@", "@\u200b")
 
 
-def _write_forest(rows: Sequence[Comparison]) -> Iterator[str]:
-    reach = _find_reach(rows)
+def _write_forest(rows: Sequence[NamedRow]) -> Iterator[str]:
+    reach = _find_reach([it.row for it in rows])
     axis = f"−{reach:g} % … 0 … +{reach:g} %"
     yield f"| candidate | metric | base → candidate | slowdown | {axis} | verdict |"
     yield "|---|---|---|---|---|---|"
-    for row in rows:
-        values = (row.base_value, row.candidate_value)
-        sides = " → ".join(numbers.format_quantity(value, row.metric.unit) for value in values)
+    for it in rows:
+        row = it.row
+        standing = "accepted" if it.word else words.choose_standing(row)
         cells = (
-            escape_markdown(row.candidate),
-            escape_markdown(words.format_full_metric(row.metric)),
-            escape_markdown(sides),
+            escape_markdown(_cut(row.candidate)),
+            escape_markdown(_cut(words.format_full_metric(row.metric))),
+            escape_markdown(" → ".join(words.format_values(row))),
             words.format_size(row),
             f"`{draw_interval(row, reach)}`",
-            f"{SIGNS[words.choose_standing(row)]} {words.format_verdict(row)}",
+            f"{SIGNS[standing]} {escape_markdown(it.word) or words.format_verdict(row)}",
         )
         yield f"| {' | '.join(cells)} |"
     yield ""
+
+
+def _cut(name: str) -> str:
+    """A name without its middle where it is too long for a cell: both ends tell it from others."""
+    half = NAME_LETTERS // 2
+    return name if len(name) <= NAME_LETTERS else f"{name[:half]}…{name[-half:]}"
 
 
 def _find_reach(rows: Sequence[Comparison]) -> float:
