@@ -15,8 +15,8 @@ from mixed_runs import write_count
 from msgspec import structs
 
 from dyno.cli import run_words
-from dyno.judge.analysis.accepted import AcceptedLoss, judge_accepted
-from dyno.record import Comparison, Finding
+from dyno.judge.analysis.accepted import judge_accepted
+from dyno.record import AcceptedLoss, Comparison, Finding
 from dyno.report.counts import build_count_result
 from dyno.report.export import build_result
 from dyno.report.formats import write_format

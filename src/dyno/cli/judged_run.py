@@ -19,8 +19,7 @@ from dyno.cli.terminal.live import tell_what_stays, watch_live
 if TYPE_CHECKING:
     from dyno.instruments.time.saved_answers import SavedAnswers
     from dyno.instruments.time.watch import Watch
-    from dyno.judge.analysis.accepted import AcceptedLoss
-    from dyno.record import Run, Verdict
+    from dyno.record import AcceptedLoss, Run, Verdict
     from dyno.report import Book
     from dyno.report.result import Holding, Result
     from dyno.runs.experiment import Experiment

@@ -88,6 +88,7 @@ from dyno.record.trial import (
     name_echo,
 )
 from dyno.record.verdict import (
+    AcceptedLoss,
     Comparison,
     Doubt,
     Dropped,
@@ -120,6 +121,7 @@ __all__ = [
     "OF_VALUES",
     "SCHEMA",
     "SWEPT",
+    "AcceptedLoss",
     "AlarmSides",
     "Better",
     "Calibration",

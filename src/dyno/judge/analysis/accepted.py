@@ -4,29 +4,10 @@ a day. The verdict of a run stays what it is; only what is said and done about i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
 
 from dyno.judge.analysis.effect_words import name_metric
-from dyno.record import Comparison, Verdict
-
-
-@dataclass(frozen=True)
-class AcceptedLoss:
-    """A slowdown of at most `size_percent` in `metric`, as formats name it (`name_metric`; a `*`
-    stands for anything), until that day's end in UTC.
-    """
-
-    metric: str
-    size_percent: float
-    reason: str
-    until: date
-
-    @property
-    def is_over(self) -> bool:
-        """It is accepted no longer."""
-        return datetime.now(UTC).date() > self.until
+from dyno.record import AcceptedLoss, Comparison, Verdict
 
 
 def find_accepted(losses: tuple[AcceptedLoss, ...], row: Comparison) -> AcceptedLoss | None:

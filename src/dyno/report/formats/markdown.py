@@ -144,9 +144,7 @@ def _tell_worst(changed: Sequence[NamedRow]) -> Iterator[Block]:
 
 
 def _describe_others(rows: Sequence[NamedRow], changed: Sequence[NamedRow]) -> str:
-    """`22 others did not change beyond their margin: 20 not slower (at most 1.2 %
-    worse), 2 inconclusive (at most 4.0 % worse)`.
-    """
+    """`22 other measurements did not change beyond the margin: 20 not slower (at most …), …`."""
     left = len(changed) - CHANGED
     cut = f"{left} more that changed stand below. " if left > 0 else ""
     ends: dict[str, list[float]] = {}

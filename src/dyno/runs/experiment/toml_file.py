@@ -31,7 +31,7 @@ from dyno.runs.experiment.comparison import (
 from dyno.runs.experiments import find_experiment, list_experiments
 
 if TYPE_CHECKING:
-    from dyno.judge.analysis.accepted import AcceptedLoss
+    from dyno.record import AcceptedLoss
 
 _SIZE, _DAY = (str, int, float), (str, date)
 #: TOML's types in TOML's words.
@@ -308,7 +308,7 @@ def read_accepted_losses(file: Path) -> tuple[AcceptedLoss, ...]:
 
 
 def _read_accepted_loss(table: TomlTable) -> AcceptedLoss:
-    from dyno.judge.analysis.accepted import AcceptedLoss
+    from dyno.record import AcceptedLoss
 
     keys: dict[str, Any] = {"metric": str, "size": _SIZE, "reason": str, "until": _DAY}
     table.allow_only(keys)
