@@ -72,18 +72,18 @@ def renew_comment(step: str, folder: Path) -> None:
     (folder / "gh").write_text(GH)
     (folder / "gh").chmod(0o755)
     for known, told in (
-        ("", "repos/o/r/issues/7/comments -F body=@comment.md"),
-        ("42\n43\n", "-X PATCH repos/o/r/issues/comments/42 -F body=@comment.md"),
+        ("", "repos/o/r/issues/7/comments -F body=@comment.txt"),
+        ("42\n43\n", "-X PATCH repos/o/r/issues/comments/42 -F body=@comment.txt"),
     ):
         (folder / "comments").write_text(known)
         done = play_step(step, folder)
         assert done.returncode == 0, done.stderr
         asked, wrote = (folder / "calls").read_text().splitlines()[-2:]
-        marker, first, *_ = (folder / "comment.md").read_text().splitlines()
+        marker, first, *_ = (folder / "comment.txt").read_text().splitlines()
         assert marker.startswith("<!-- dyno: ") and f'startswith("{marker}")' in asked
         assert wrote == f"api {told}"
         assert "is slower than" in first and "Next: " in first
-        assert "[The whole report](<https://ci.example/17>)" in (folder / "comment.md").read_text()
+        assert "[The whole report](<https://ci.example/17>)" in (folder / "comment.txt").read_text()
 
 
 def test_jenkins_step_leaves_the_results_of_a_failed_comparison(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from mixed_runs import write_count
 from msgspec import structs
 
 from dyno.cli import run_words
-from dyno.judge.analysis.accepted import judge_accepted
-from dyno.record import AcceptedLoss, Comparison, Finding
+from dyno.record import Comparison, Finding
+from dyno.report.accepted import AcceptedLoss, judge_accepted
 from dyno.report.counts import build_count_result
 from dyno.report.export import build_result
 from dyno.report.formats import write_format
@@ -231,17 +231,14 @@ def test_the_repositorys_file_decides_what_is_accepted(
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        (
-            {"reason": '" "'},
-            ".dyno/accepted.toml:2: the accepted loss of 'select/run/*' has no reason",
-        ),
-        ({"size": '"much"'}, "cannot read the accepted loss of 'select/run/*': could not convert"),
-        ({"size": "-1"}, "the size of the accepted loss of 'select/run/*' must be above 0 %"),
-        ({"size": "nan"}, "must be above 0 %"),
-        ({"until": '"soon"'}, "cannot read the accepted loss of 'select/run/*': Invalid isoformat"),
-        ({"until": "7"}, "accepted.toml:5: 'until' is not a day, as 2030-01-31"),
-        ({"because": '"x"'}, "accepted.toml:6: unknown key 'because'"),
-        ({"metric": "x y"}, "accepted.toml is not TOML"),
+        ({"reason": '" "'}, "AcceptedFile.accepted[0]: reason must be a reason"),
+        ({"size": '"much"'}, "AcceptedFile.accepted[0]: could not convert string to float: 'much'"),
+        ({"size": "-1"}, "AcceptedFile.accepted[0]: size must be above 0 %"),
+        ({"size": "nan"}, "AcceptedFile.accepted[0]: size must be above 0 %"),
+        ({"until": '"soon"'}, "AcceptedFile.accepted[0].until: invalid"),
+        ({"until": "7"}, "AcceptedFile.accepted[0].until: expected `date`, got `int`"),
+        ({"because": '"x"'}, "AcceptedFile.accepted[0]: object contains unknown field `because`"),
+        ({"metric": "x y"}, "accepted.toml: Invalid value"),
     ],
 )
 def test_a_malformed_acceptance_is_refused_by_name(

@@ -163,6 +163,7 @@ def tell_count(folder: Path, count: Count, asked: RunOptions) -> Verdict:
     from dyno.judge.analysis.counts import compare_counts, judge_counts
     from dyno.judge.analysis.effect_words import describe_word
     from dyno.record.decode import encode
+    from dyno.report.accepted import list_accepted
     from dyno.report.counts import build_count_result, render_count
     from dyno.report.export import to_json_result
     from dyno.report.html.page import replace_file
@@ -177,7 +178,8 @@ def tell_count(folder: Path, count: Count, asked: RunOptions) -> Verdict:
         write_json_file(asked.json_file, told)
     if not asked.quiet:
         print_count(count, rows, asked.verbose)
-        judged_run.tell_accepted(verdict, asked)
+        for line in list_accepted(asked.losses, verdict):
+            screen.print_line(line)
         screen.print_line(f"report  {page}")
         screen.print_line(f"more    dyno show {folder.name}")
         screen.print_line(f"again   {count.command}")

@@ -19,8 +19,9 @@ from dyno.cli.terminal.live import tell_what_stays, watch_live
 if TYPE_CHECKING:
     from dyno.instruments.time.saved_answers import SavedAnswers
     from dyno.instruments.time.watch import Watch
-    from dyno.record import AcceptedLoss, Run, Verdict
+    from dyno.record import Run, Verdict
     from dyno.report import Book
+    from dyno.report.accepted import AcceptedLoss
     from dyno.report.result import Holding, Result
     from dyno.runs.experiment import Experiment
     from dyno.runs.forecast.estimate import Forecast
@@ -64,7 +65,7 @@ class RunOptions:
             return verdict.rehearsal.exit_code
         if self.strict and verdict.doubts:
             return DOUBTFUL_EXIT
-        from dyno.judge.analysis.accepted import judge_accepted
+        from dyno.report.accepted import judge_accepted
 
         word = judge_accepted(self.losses, verdict)
         code = EXITS[word]
@@ -83,6 +84,8 @@ def convert_exit_for_git(code: int) -> int:
 
 def read_asked(words: Mapping[str, Any]) -> RunOptions:
     """What a command's words ask for; a command may have some of them."""
+    from dyno.report.accepted import read_accepted
+
     return RunOptions(
         budget_s=words.get("budget"),
         json_file=words.get("json_file"),
@@ -90,20 +93,8 @@ def read_asked(words: Mapping[str, Any]) -> RunOptions:
         strict=words.get("strict", False),
         inconclusive=words.get("inconclusive") or "",
         verbose=words.get("verbose", False),
-        losses=_read_losses(),
+        losses=read_accepted(Path.cwd()),
     )
-
-
-def _read_losses() -> tuple[AcceptedLoss, ...]:
-    """What `.dyno/accepted.toml` accepts, of the repository that one stands in, else the folder."""
-    here = Path.cwd()
-    root = next((it for it in (here, *here.parents) if (it / ".git").exists()), here)
-    file = root / ".dyno" / "accepted.toml"
-    if not file.is_file():
-        return ()
-    from dyno.runs.experiment.toml_file import read_accepted_losses
-
-    return read_accepted_losses(file)
 
 
 def read_asked_of_report(words: Mapping[str, Any]) -> RunOptions:
@@ -190,6 +181,7 @@ def show_progress(
 
 
 def tell_verdict(folder: RunFolder, asked: RunOptions) -> Verdict:
+    from dyno.report.accepted import list_accepted
     from dyno.report.rehearsal import build_first_rows
     from dyno.report.sections import verdict
 
@@ -201,21 +193,12 @@ def tell_verdict(folder: RunFolder, asked: RunOptions) -> Verdict:
             screen.draw_document(verdict.build_whole(book))
         else:
             screen.draw_document(verdict.build_first_screen(book), screen.choose_screen_columns())
-        tell_accepted(book.verdict, asked)
+        for line in list_accepted(asked.losses, book.verdict):
+            screen.print_line(line)
         for name, said in _list_further(folder, book, asked.strict):
             screen.print_line(f"{name:<8}{said}")
     _write_files(book, asked)
     return book.verdict
-
-
-def tell_accepted(verdict: Verdict, asked: RunOptions) -> None:
-    """Print each loss that the repository accepts, or accepted until a day that is over."""
-    from dyno.judge.analysis.accepted import describe_accepted
-    from dyno.judge.analysis.effect_words import name_metric
-
-    for row in verdict.comparisons if asked.losses else ():
-        if row.primary and (told := describe_accepted(asked.losses, row)):
-            screen.print_line(f"{row.candidate}, {name_metric(row.metric)}: {told}")
 
 
 def _list_further(folder: RunFolder, book: Book, strict: bool) -> Iterator[tuple[str, str]]:

@@ -52,7 +52,7 @@ def command(run: str, *, profile_format: str | None, **words: Any) -> int:
     \b
     dyno report last --format markdown >>"$GITHUB_STEP_SUMMARY"
     dyno report last --format junit=results.xml --format github
-    dyno report last --format markdown=comment.md --report-url https://ci.example/17/report.html
+    dyno report last --format markdown=comment.txt --report-url https://ci.example/17/report.html
     """
     place = find_place(unpack(run))
     return int(open_command(place.kind).report_run(place.path, profile_format, words))

@@ -88,7 +88,6 @@ from dyno.record.trial import (
     name_echo,
 )
 from dyno.record.verdict import (
-    AcceptedLoss,
     Comparison,
     Doubt,
     Dropped,
@@ -121,7 +120,6 @@ __all__ = [
     "OF_VALUES",
     "SCHEMA",
     "SWEPT",
-    "AcceptedLoss",
     "AlarmSides",
     "Better",
     "Calibration",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from datetime import UTC, date, datetime
 from typing import Literal
 
 from dyno.record.cause import Cause
@@ -113,22 +112,6 @@ class Comparison(Record):
 def find_overall(rows: Iterable[Comparison]) -> Overall:
     """The worst word; *measured* where nothing is compared."""
     return min((row.verdict for row in rows), key=WORST_FIRST.index, default="measured")
-
-
-class AcceptedLoss(Record):
-    """A slowdown of at most `size_percent` that a repository accepts in `metric`, as formats name
-    it (a `*` stands for anything), until that day's end in UTC.
-    """
-
-    metric: str
-    size_percent: float
-    reason: str
-    until: date
-
-    @property
-    def is_over(self) -> bool:
-        """It is accepted no longer."""
-        return datetime.now(UTC).date() > self.until
 
 
 class Spread(Record):

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dyno.judge.analysis.accepted import describe_accepted
 from dyno.judge.analysis.effect_words import describe_verdict
 from dyno.numbers import keep_finite
-from dyno.record import AcceptedLoss, Comparison, Metric, Trial, Verdict
+from dyno.record import Comparison, Metric, Trial, Verdict
 from dyno.record.decode import encode
 from dyno.report import Book, words
+from dyno.report.accepted import AcceptedLoss, describe_accepted
 from dyno.report.basis import summarize_restarts
 from dyno.report.document import TextSpan
 from dyno.report.headline import build_headline, list_reasons, shorten_cause

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from dyno.judge.analysis.accepted import find_accepted, judge_accepted
-from dyno.record import AcceptedLoss, Candidate, Comparison, Metric, Verdict
+from dyno.record import Candidate, Comparison, Metric, Verdict
+from dyno.report.accepted import AcceptedLoss, find_accepted, judge_accepted
 from dyno.report.document import Document, Words
 from dyno.report.names import NamedRow
 

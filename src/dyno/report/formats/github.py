@@ -5,10 +5,10 @@ Source: "Workflow commands for GitHub Actions", GitHub's documentation.
 
 from __future__ import annotations
 
-from dyno.judge.analysis.accepted import describe_accepted
 from dyno.printable import escape_line
 from dyno.record import ClassVerdict, Comparison
 from dyno.report import words
+from dyno.report.accepted import describe_accepted
 from dyno.report.rehearsal import describe_proof
 from dyno.report.result import Holding, Result
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from dyno.judge.analysis.accepted import describe_accepted
 from dyno.judge.analysis.effect_words import name_metric
 from dyno.printable import escape_line, escape_text
 from dyno.record import ClassVerdict, Comparison, OptionVerdict
 from dyno.report import words
+from dyno.report.accepted import describe_accepted
 from dyno.report.rehearsal import describe_proof
 from dyno.report.result import Holding, Result
 

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from dyno.judge.analysis.accepted import describe_accepted
 from dyno.judge.analysis.effect_words import describe_verdict, is_slight_gain
 from dyno.numbers import format_percent
 from dyno.report import words
+from dyno.report.accepted import describe_accepted
 from dyno.report.document import (
     Block,
     Details,

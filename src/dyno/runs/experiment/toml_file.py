@@ -6,14 +6,12 @@ it is about.
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dyno.errors import DynoError, UsageError, build_unknown_error
 from dyno.runs.experiment import candidates
@@ -30,18 +28,12 @@ from dyno.runs.experiment.comparison import (
 )
 from dyno.runs.experiments import find_experiment, list_experiments
 
-if TYPE_CHECKING:
-    from dyno.record import AcceptedLoss
-
-_SIZE, _DAY = (str, int, float), (str, date)
 #: TOML's types in TOML's words.
 _KINDS: dict[object, str] = {
     str: "a string in quotes",
     int: "a whole number",
     list: "a list ([…], or a table under [[…]])",
     dict: "a table ({ key = value })",
-    _SIZE: "a percentage",
-    _DAY: "a day, as 2030-01-31",
 }
 
 
@@ -296,38 +288,6 @@ def read_accepted_file(file: Path) -> dict[str, str]:
         raise UsageError(f"cannot read {file}", cause=(error.strerror or "").lower()) from None
     top.allow_only(["accepted"])
     return read_accepted(top)
-
-
-def read_accepted_losses(file: Path) -> tuple[AcceptedLoss, ...]:
-    """The tables `[[accepted]]` of `.dyno/accepted.toml`; `UsageError` with its line for one that
-    is not whole.
-    """
-    top = _parse(file)
-    top.allow_only(["accepted"])
-    return tuple(map(_read_accepted_loss, top.read_tables("accepted")))
-
-
-def _read_accepted_loss(table: TomlTable) -> AcceptedLoss:
-    from dyno.record import AcceptedLoss
-
-    keys: dict[str, Any] = {"metric": str, "size": _SIZE, "reason": str, "until": _DAY}
-    table.allow_only(keys)
-    metric, size, reason, until = (table.get(key, kind) for key, kind in keys.items())
-    shown = f"the accepted loss of '{metric}'" if metric else "an accepted loss"
-    for key, value in zip(keys, (metric, size, reason, until), strict=True):
-        if not str("" if value is None else value).strip():
-            hint = 'metric = "…", size = "5%", reason = "…", until = 2030-01-31'
-            raise table.locate_error(
-                metric or "accepted", UsageError(f"{shown} has no {key}", hint=hint)
-            )
-    try:
-        percent = float(str(size).strip().removesuffix("%"))
-        day = date.fromisoformat(str(until))
-    except ValueError as error:
-        raise table.locate_error(metric, UsageError(f"cannot read {shown}", cause=error)) from None
-    if not 0 < percent < math.inf:
-        raise table.locate_error(metric, UsageError(f"the size of {shown} must be above 0 %"))
-    return AcceptedLoss(metric, percent, reason, day)
 
 
 def _parse(file: Path) -> TomlTable:
