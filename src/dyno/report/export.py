@@ -21,7 +21,7 @@ from dyno.report import Book, words
 from dyno.report.accepted import AcceptedLoss, describe_accepted
 from dyno.report.basis import summarize_restarts
 from dyno.report.document import TextSpan
-from dyno.report.headline import build_headline, list_reasons, shorten_cause
+from dyno.report.headline import build_headline, shorten_cause
 from dyno.report.html.page import replace_file
 from dyno.report.names import name_measurements
 from dyno.report.rehearsal import build_rehearsal
@@ -61,9 +61,7 @@ def build_result(book: Book) -> Result:
 
 
 def _list_warnings(book: Book) -> Iterator[str]:
-    """What was not measured, what failed, and why the run found less than it should have; what
-    audits say stands in the verdict's findings.
-    """
+    """What was not measured, and what failed."""
     measured = {it.metric.workload for it in book.verdict.comparisons if it.primary}
     for plan in book.run.workloads:
         if plan.name not in measured:
@@ -72,10 +70,6 @@ def _list_warnings(book: Book) -> Iterator[str]:
     if failed:
         first, told = failed[0], words.format_count(len(failed), "trial")
         yield f"{told} failed, the first on {first.candidate}: {first.why_failed}"
-    audits = tuple(f"{it.audit}: " for it in book.verdict.findings)
-    for reason in list_reasons(book.run, book.verdict):
-        if not reason.startswith(audits or "\0"):
-            yield reason
 
 
 def to_json_result(verdict: Verdict, losses: tuple[AcceptedLoss, ...] = ()) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from dyno.report.document import (
     Words,
     list_prose,
 )
+from dyno.report.headline import list_reasons
 from dyno.report.names import NamedRow, describe_commit, explain_no_parent
 from dyno.report.render.markdown import SIGNS, render_markdown
 from dyno.report.result import NO_VERDICT, Holding, Result
@@ -115,6 +116,9 @@ def _list_warnings(result: Result) -> Iterator[Words]:
         if it.soundness in ("invalid", "doubtful"):
             yield TextSpan(it.soundness, "strong"), f" by `{it.audit}`: {it.sentence}"
     yield from result.warnings
+    audits = tuple(f"{it.audit}: " for it in result.verdict.findings)
+    reasons = list_reasons(result.verdict, result.rows)
+    yield from (it for it in reasons if not it.startswith(audits))
     told = (explain_no_parent(result.sides[0], side) for side in result.sides[1:])
     yield from filter(None, told)
     for row in result.primaries:
