@@ -74,9 +74,9 @@ def find_line(version: str, parts: int) -> str:
 
 @contextmanager
 def check_cached(entry: str) -> Iterator[None]:
-    """A `UsageError` by which the cache's `entry` turns out to be no such program is the host's.
+    """Turn a `UsageError` by which the cache's `entry` is no such program into a `HostError`.
 
-    Nobody named that file, and whoever reads of it would not know where it came from.
+    No user named that file, so the message must say where it came from.
     """
     try:
         yield
@@ -119,11 +119,9 @@ class Releases:
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """Every version, in order."""
         return tuple(sorted({*self.numbered, *self.suites}, key=parse_version))
 
     def find_line(self, version: str) -> str:
-        """The release line of a version: `10.11` of `10.11.8`."""
         return find_line(version, self.parts)
 
     def list_choices(self, asked: str) -> list[Choice]:
@@ -163,8 +161,8 @@ class Releases:
         by_number: Callable[[str], Build],
         fetch_tree: FetchTree = suite_tree.fetch_tree,
     ) -> Build:
-        """The build that `asked` means; where the first cannot be had, what stands in for it, which
-        is told and stands in its facts. `HostError` where none can be had.
+        """Return the build that `asked` means; if the first choice cannot be had, the next one,
+        with a note and a fact that says so. `HostError` if none can be had.
         """
         instead = ""
         choices = self.list_choices(asked)
@@ -209,7 +207,6 @@ class Releases:
         return found
 
     def _choose_shortest(self, choice: Choice, otherwise: str) -> str:
-        """The version, where that alone means this build, else the other name."""
         means = self.list_choices(choice.version)[0]
         return choice.version if means == choice else otherwise
 
@@ -231,11 +228,10 @@ class Releases:
 
 
 def _covers(beginning: str, version: str) -> bool:
-    """Does `18` mean `18.6`, and not `180`?"""
     rest = version.removeprefix(beginning)
     return version.startswith(beginning) and not (beginning and rest[:1].isdigit())
 
 
 def is_within(version: str, line: str) -> bool:
-    """Is it a version of the release line, whether there is such a one or not?"""
+    """Return whether it is a version of the release line, known or not."""
     return bool(re.fullmatch(rf"{re.escape(line)}(\.\d+|[a-z]+\d+)*", version))

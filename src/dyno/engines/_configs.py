@@ -63,7 +63,6 @@ class UpgradesFolders(Protocol):
 
 
 def is_beyond_host(size_bytes: float) -> bool:
-    """Is so much memory more than a server may take on this host?"""
     host_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return size_bytes > host_bytes / LARGEST_SHARE
 
@@ -77,7 +76,9 @@ class Idle:
     values: tuple[str, ...]
 
     def holds(self, name: str, chosen: Mapping[str, str]) -> bool:
-        """Is `name` without effect under `chosen`? A setting that is not chosen is not known."""
+        """Return whether `name` has no effect under `chosen`; a setting that is not chosen is not
+        known.
+        """
         value = chosen.get(self.other)
         idle = value is not None and value.casefold() in self.values
         return idle and name != self.other and re.fullmatch(self.keys, name) is not None

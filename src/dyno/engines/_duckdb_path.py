@@ -28,8 +28,6 @@ READS_ONLY = "SELECT current_setting('access_mode'), current_setting('threads')"
 
 
 class DuckdbPath(EmbeddedPath):
-    """The statement in one file."""
-
     engine = "duckdb"
 
     def __init__(self, build: Build, file: Path, request: PathRequest) -> None:
@@ -52,7 +50,9 @@ class DuckdbPath(EmbeddedPath):
             )
 
     def begin(self, talk: Talk) -> None:
-        """The database's own word that it only reads; how many threads work at a statement."""
+        """Check that the database itself says it only reads; read how many threads work at a
+        statement.
+        """
         ((mode, threads),) = talk([READS_ONLY], "rows")[0].rows
         if str(mode).lower() != "read_only" and not self._request.writes:
             raise UsageError("DuckDB did not open the file read-only")
@@ -61,7 +61,6 @@ class DuckdbPath(EmbeddedPath):
             self.remarks.append(remark)
 
     def extract_shape(self, talk: Talk) -> str:
-        """The operators' names."""
         (answer,) = talk([f"EXPLAIN (FORMAT JSON) {self._sql}"], "rows")
         try:
             told = json.loads(str(answer.rows[0][-1]))
@@ -70,7 +69,6 @@ class DuckdbPath(EmbeddedPath):
         return "\n".join(_list_names(told if isinstance(told, list) else [told], 0))
 
     def play_round(self, talk: Talk) -> PathRound:
-        """Prepared, prepared and executed, profiled, and as a text."""
         prepared = self._repeat(talk, [self._sql], "prepares")
         executed = self._repeat(talk, list(self.bare), "executes")
         profiled = (
@@ -152,7 +150,7 @@ def _read_nodes(children: list[Any], depth: int) -> Iterator[NodeReading]:
 
 
 def _list_facts(told: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """What the profile of newer versions tells beside times."""
+    """Return what the profile of newer versions has beside times."""
     words = {
         "execute": (
             ("system_peak_buffer_memory", "bytes of memory at most"),

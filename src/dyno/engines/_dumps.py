@@ -62,7 +62,6 @@ def find_plain_file(path: Path, say: Say) -> Path:
 
 
 def _choose_maker(path: Path) -> Callable[[Path], None] | None:
-    """What makes a plain file of it; None where it is one."""
     if path.is_dir():
         return _choose_folder_maker(path)
     with path.open("rb") as file:
@@ -138,7 +137,7 @@ _PIECE = 1 << 20
 
 
 def join_files(folder: Path, into: Path) -> None:
-    """Writes all of it as one file; `UsageError` where the dump did not end."""
+    """Write all of it as one file; `UsageError` if the dump did not end."""
     found = folder / METADATA
     said = found.read_text(errors="replace") if found.is_file() else ""
     if "inished dump at" not in said:
@@ -159,7 +158,6 @@ def join_files(folder: Path, into: Path) -> None:
 
 
 def _find_name(database: str, files: Sequence[tuple[str, Path]]) -> bytes:
-    """The database's name, as it stands in backticks."""
     for part, file in files:
         if part == _CREATE:
             with open_log(file, "dump") as opened:
@@ -218,7 +216,7 @@ LIST_S, RESTORE_S = 60.0, 86_400.0
 
 
 def write_as_sql(archive: Path, into: Path) -> None:
-    """Writes an archive as SQL to `into`; `UsageError` where no `pg_restore` here can."""
+    """Write an archive as SQL to `into`; `UsageError` if no `pg_restore` here can."""
     said = ""
     for program in list_programs():
         command = build_command(program)

@@ -27,7 +27,6 @@ DATABASE = "dyno.db"
 
 
 def is_path(build: str) -> bool:
-    """Does this name a library's file?"""
     return "/" in build or ".so" in build
 
 
@@ -74,8 +73,8 @@ def read_all_settings(
     chosen: Mapping[str, str],
     valid: Callable[[str, str], str],
 ) -> list[list[str]]:
-    """All settings with their values, those not chosen by default: a library's own defaults hang
-    on how it was built, and on the machine.
+    """Return all settings with their values, those not chosen by default: a library's own defaults
+    depend on how it was built, and on the machine.
     """
     values = {name: default for name, (default, _) in options.items()}
     values |= {name: valid(name, value) for name, value in chosen.items()}
@@ -83,14 +82,12 @@ def read_all_settings(
 
 
 def start_library(build: Build, home: Path, **own: Any) -> Server:
-    """A session, with the engine's `own` words, on a new database in `home`; nothing is opened."""
     database = str(home / DATABASE)
     session = {"kind": build.engine, "library": str(build.program), "database": database, **own}
     return Server(session, home)
 
 
 def measure_data_bytes(server: Server) -> int:
-    """The database's file and what lies beside it, its log for one."""
     return sum(file.stat().st_size for file in server.home.glob(f"{DATABASE}*"))
 
 
@@ -125,11 +122,9 @@ class EmbeddedPath:
         self.sources: dict[StageName, str] = {}
 
     def list_endings(self) -> list[str]:
-        """None: it ends with its process."""
         return []
 
     def read_wait(self, rows: Sequence[Sequence[str | None]]) -> SessionState | None:
-        """Nobody is asked."""
         return None
 
     def begin(self, talk: Talk) -> None:

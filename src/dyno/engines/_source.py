@@ -28,17 +28,15 @@ FLAGS = {
 
 
 def is_source(build: str) -> bool:
-    """Does this name a build from source?"""
     return build.startswith(SOURCE)
 
 
 def is_place(text: str) -> bool:
-    """Is what stands behind `source:` the place of a tree, and not a build's name?"""
     return "/" in text or "@" in text or text.startswith((".", "~", DEBIAN))
 
 
 def check_source(engine: str, build: str, flags: Mapping[str, str]) -> None:
-    """`UsageError` for a name, place, patch or flag that cannot be; nothing is built."""
+    """Raise `UsageError` for a name, place, patch or flag that cannot be; nothing is built."""
     text = build.removeprefix(SOURCE)
     if not is_place(text):
         find_named(engine, text)
@@ -52,7 +50,7 @@ def check_source(engine: str, build: str, flags: Mapping[str, str]) -> None:
 
 
 def refuse_flags(build: str, flags: Mapping[str, str]) -> None:
-    """`UsageError` where a flag of builds from source stands beside any other build."""
+    """Raise `UsageError` if a flag of builds from source stands beside any other build."""
     if strange := [name for name in flags if name in FLAGS]:
         hint = "it belongs to source:/path/to/tree"
         raise UsageError(f"'{strange[0]}' is for builds from source, not for '{build}'", hint=hint)

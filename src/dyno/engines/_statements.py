@@ -73,22 +73,21 @@ def recognise_kind(tokens: Sequence[Token]) -> StatementKind:
 
 
 def build_parameter_error(cause: object = "") -> UsageError:
-    """The error for a statement as a program prepares it."""
     hint = "write a value in the place of each: where time goes depends on it"
     return UsageError("the statement has parameters", cause=cause, hint=hint)
 
 
 def refuse_placeholders(sql: str, cause: object) -> None:
-    """`UsageError` where a statement that was refused for `cause` has what stands for a value in
-    programs: `?`, `:id`, `%s`, `%(id)s`, `@p1`, `{id}`, `$1`.
+    """Raise `UsageError` if a statement that was refused for `cause` has a placeholder of programs:
+    `?`, `:id`, `%s`, `%(id)s`, `@p1`, `{id}`, `$1`.
     """
     if PLACEHOLDER.search(_QUOTED.sub("''", sql)):
         raise build_parameter_error(cause)
 
 
 def refuse_variables(tokens: Sequence[Token]) -> None:
-    """`UsageError` for a session's variable that the statement does not set: it has no value here,
-    and what would be explained is another statement.
+    """Raise `UsageError` for a session's variable that the statement does not set: it has no value
+    here, so another statement would be explained.
     """
     texts = [it.text for it in tokens]
     for at, it in enumerate(tokens):
@@ -102,12 +101,11 @@ def refuse_variables(tokens: Sequence[Token]) -> None:
 
 
 def check_kind(tokens: Sequence[Token], writes: bool) -> None:
-    """`UsageError` for a statement that writes where nothing is rolled back."""
+    """Raise `UsageError` for a statement that writes where nothing is rolled back."""
     if recognise_kind(tokens) == "writes" and not writes:
         raise build_writing_error()
 
 
 def build_writing_error(cause: object = "") -> UsageError:
-    """The error for a statement that would write."""
     hint = "with --rollback it is executed in transactions that are rolled back"
     return UsageError("the statement writes", cause=cause, hint=hint)

@@ -82,7 +82,6 @@ def check_setting(name: str, value: str) -> str:
 
 
 def compare_setting(requested: str, reported: str) -> bool:
-    """Is this what was asked for, as DuckDB reports it?"""
     wanted_bytes, told_bytes = parse_size_bytes(requested), parse_size_bytes(reported)
     if wanted_bytes is None or told_bytes is None:
         return requested == reported
@@ -92,7 +91,6 @@ def compare_setting(requested: str, reported: str) -> bool:
 
 
 def parse_size_bytes(text: str) -> float | None:
-    """A size in bytes; None where the text is none."""
     return numbers.parse_size_bytes(text) if SIZE.fullmatch(text) else None
 
 
@@ -164,7 +162,6 @@ def _name_machine() -> str:
 
 
 def _describe(build: str, program: Path, source: str) -> Build:
-    """The build as the library itself describes it."""
     facts = {"source": source, "sha256": compute_sha256(program)}
     return Build("duckdb", build, str(LIBRARY.ask(program)).removeprefix("v"), program, facts)
 
@@ -225,7 +222,6 @@ class Engine:
             _builds.choose_version("duckdb", build, self.versions)
 
     def list_offers(self) -> list[Offer]:
-        """Every version that can be fetched."""
         package = PACKAGE + MACHINES.get(platform.machine(), "x64")
         return [
             Offer(
@@ -240,7 +236,6 @@ class Engine:
         ]
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
-        """The library of a version (fetched), or at a path."""
         self.check(build, flags, {})
         return find_library(build or self.versions[-1], say)
 
@@ -251,7 +246,6 @@ class Engine:
         settings: dict[str, str],
         under: StartConditions = NO_CONDITIONS,
     ) -> Server:
-        """A session on a new database in `home`; nothing is opened yet."""
         return _library.start_library(
             build, home, settings=_library.read_all_settings(OPTIONS, settings, check_setting)
         )
@@ -275,25 +269,21 @@ class Engine:
         return kept | {"version": str(version[0][0]).removeprefix("v")}
 
     def extract_plan(self, rows: list[list[str | None]]) -> str:
-        """The tree without its frames and estimated rows."""
         lines = (re.sub(r"[^\w\s.,:;()<>=+*/-]+", " ", str(row[-1])) for row in rows)
         words = (line.strip() for text in lines for line in text.splitlines())
         return "\n".join(it for it in words if it and not re.search(r"~|\bRows?\b|^-+$", it))
 
     def is_own_file(self, head: bytes) -> bool:
-        """Does a file that begins so hold a database of DuckDB's?"""
         return head[MAGIC_AT:].startswith(MAGIC)
 
     def open_path(
         self, place: str, flags: Mapping[str, str], request: PathRequest, build: str = ""
     ) -> DuckdbPath:
-        """A statement's path in a file, by the library of a build."""
         file = check_file(place, flags)
         library = find_library(build or self.versions[-1], lambda _: None)
         return DuckdbPath(library, file, request)
 
     def settle(self, server: Server) -> None:
-        """Gathers the planner's statistics, and writes the log into the database."""
         self._ask(server.session, ["ANALYZE", "CHECKPOINT"])
 
     def stop(self, server: Server) -> None:

@@ -95,9 +95,9 @@ class Engine(Family):
     releases: ClassVar[Releases] = RELEASES
 
     def adjust_settings(self, version: str) -> dict[str, str]:
-        """The size of both redo logs together, for the one; no change is put off where this is on
-        its way out; the table cache parts itself here; and no key is made for TLS unless
-        certificates are named.
+        """Return the rows that differ here: the size of both redo logs together, for the one; no
+        change buffering where it is deprecated; the table cache splits itself; no key is made for
+        TLS unless certificates are named.
         """
         number = _builds.parse_version(version)
         one = {"innodb_log_file_size": "512M"} if number >= ONE_LOG else {}
@@ -106,16 +106,14 @@ class Engine(Family):
         return {"table_open_cache_instances": "", **one, **none, **plain}
 
     def check_version(self, build: str) -> None:
-        """`UsageError` where no version known begins so, and it is not Debian's either."""
+        """Raise `UsageError` if no known version begins so, and it is not Debian's either."""
         if not _is_debians(build):
             super().check_version(build)
 
     def list_offers(self) -> list[Offer]:
-        """Every build that can be fetched."""
         return RELEASES.list_offers(lambda version: (PACKAGES[version].entry_pattern,), X86)
 
     def fetch_build(self, build: str, say: Say) -> Build:
-        """The server of a version."""
         if _is_debians(build):
             return _find_debian_build(build, say)
         return RELEASES.fetch(
@@ -124,7 +122,6 @@ class Engine(Family):
 
 
 def _is_debians(build: str) -> bool:
-    """Is this `debian`, or the version that Debian has now and the table has not?"""
     if build == "debian":
         return True
     try:

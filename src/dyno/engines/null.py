@@ -33,12 +33,10 @@ class Engine:
         del ask
 
     def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
-        """`UsageError` where `build` is no delay."""
         del flags, settings
         parse_delay_ns(build or "0")
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
-        """The delay as a build; `UsageError` where it is not one."""
         del flags, say
         delay = parse_delay_ns(build or "0")
         facts = {"source": "none", "delay_ns": str(delay)}
@@ -51,12 +49,10 @@ class Engine:
         settings: dict[str, str],
         under: StartConditions = NO_CONDITIONS,
     ) -> Server:
-        """A session with the build's delay; nothing is started."""
         del settings
         return Server({"kind": "null", "delay_ns": int(build.facts["delay_ns"])}, home)
 
     def settings(self, server: Server) -> dict[str, str]:
-        """The delay in ns."""
         return {"delay_ns": str(server.session["delay_ns"])}
 
     def settle(self, server: Server) -> None:

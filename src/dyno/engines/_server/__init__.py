@@ -56,7 +56,6 @@ class ServerLaunch:
 
     @property
     def programs(self) -> list[Path]:
-        """What its processes may be shown as."""
         return [Path(self.command[0]), *filter(None, [self.under.shown_as])]
 
 
@@ -70,7 +69,6 @@ class Running:
     watchdog: subprocess.Popen[bytes]
 
     def poll(self) -> int | None:
-        """The server's exit code, negative for a signal; None while it lives."""
         return self.process.poll()
 
 
@@ -101,10 +99,10 @@ def start_server(launch: ServerLaunch) -> Running:
 
 
 def wait_ready(running: Running, probe: Callable[[], object], limit_s: float = READY_S) -> None:
-    """Waits until `probe` (it asks the server something) raises no `TrialFailed` any more.
+    """Wait until `probe` (it asks the server something) raises no `TrialFailed` any more.
 
-    Where the server dies or the limit is over, it is killed and the error tells its last words. It
-    is killed too where we are interrupted: nobody holds it yet.
+    If the server dies or the limit is over, it is killed and the error has its last words. It is
+    killed too if we are interrupted: no caller holds it yet.
     """
     try:
         why = _wait_ready(running, probe, limit_s)
@@ -117,7 +115,6 @@ def wait_ready(running: Running, probe: Callable[[], object], limit_s: float = R
 
 
 def _wait_ready(running: Running, probe: Callable[[], object], limit_s: float) -> str:
-    """Why the server is not there; empty once it is."""
     name, ends_s, heed = running.launch.name, time.monotonic() + limit_s, subprocesses.Heed()
     why = f"{name} did not answer in {limit_s:.0f} s"
     while time.monotonic() < ends_s:
@@ -134,10 +131,10 @@ def _wait_ready(running: Running, probe: Callable[[], object], limit_s: float) -
 
 
 def stop_server(server: Server, limit_s: float = STOP_S) -> None:
-    """Stops a server cleanly, and kills what is left of it; one that is dead already is buried, one
-    that stands still is woken.
+    """Stop a server cleanly, and kill what is left of it; a dead one is reaped, a suspended one is
+    woken.
 
-    `TrialFailed` where it had to be killed: its data are as after a crash then.
+    `TrialFailed` if it had to be killed: its data are as after a crash then.
     """
     running: Running = server.handle
     process = running.process
@@ -154,7 +151,7 @@ def stop_server(server: Server, limit_s: float = STOP_S) -> None:
 
 
 def kill_server(running: Running) -> None:
-    """Ends the server at once, and all that belongs to it; the folder made for its socket goes."""
+    """Kill the server and all that belongs to it; remove the folder made for its socket."""
     launch = running.launch
     _process.end_process(running.process, launch.programs, launch.home)
     _process.end_watchdog(running.watchdog)

@@ -99,7 +99,6 @@ def _fetch_library(program: Path, soname: str, say: Say) -> Path:
 
 
 def _find_missing_libraries(program: Path, more: Mapping[str, str]) -> list[str]:
-    """The libraries that the loader does not find; empty where it cannot be asked."""
     variables = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **more}
     try:
         said = MISSING.findall(_ask_loader(program, tuple(variables.items())))

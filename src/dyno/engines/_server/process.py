@@ -35,7 +35,6 @@ PASSED_ON = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 
 
 def build_server_environment(home: Path, more: Mapping[str, str]) -> dict[str, str]:
-    """As small as it can be, so that runs agree."""
     path = os.environ.get("PATH", os.defpath)
     return {"PATH": path, "LANG": "C", "HOME": str(home), "TMPDIR": str(home), **more}
 
@@ -89,7 +88,6 @@ def run_tool(
 def _run(
     command: Sequence[str], limit_s: float, given: str, home: Path, more: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """A tool played to its end, its errors among its words."""
     heed = subprocesses.Heed()
     process = subprocess.Popen(
         command,
@@ -141,13 +139,11 @@ def end_family(programs: Sequence[Path], home: Path) -> None:
 
 
 def wake_family(programs: Sequence[Path], home: Path) -> None:
-    """Lets every process of `programs` that works in `home` go on where it was stopped."""
     for pid in find_family(find_folders(programs), home.resolve()):
         send(pid, signal.SIGCONT)
 
 
 def find_folders(programs: Sequence[Path]) -> list[Path]:
-    """The folders that programs lie in, by which their processes are known."""
     return [program.resolve().parent for program in programs]
 
 
@@ -179,7 +175,7 @@ def begin_watchdog(
 
 
 def end_watchdog(watchdog: subprocess.Popen[bytes]) -> None:
-    """Ends it before it does anything: those that it watches are gone."""
+    """Kill it before it does anything: the processes that it watches are gone."""
     watchdog.kill()
     watchdog.wait()
     if watchdog.stdin is not None:
@@ -188,7 +184,7 @@ def end_watchdog(watchdog: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def _run_watchdog(program: str, home: Path) -> Iterator[None]:
-    """Whatever `program` starts in `home` is killed when we die, and at the end."""
+    """Kill what `program` starts in `home` when we die, and at the end."""
     places = [Path(shutil.which(program) or program)]
     watchdog = begin_watchdog(places, home, signal.SIGKILL)
     try:
@@ -199,8 +195,8 @@ def _run_watchdog(program: str, home: Path) -> Iterator[None]:
 
 
 def _enable_signals() -> None:
-    """What was started with a signal ignored (by `dyno … &`, by nohup) leaves it at its default
-    for what it starts itself: a handler, unlike a signal that is ignored, is not inherited.
+    """Handle signals that we were started with ignored (by `dyno … &`, by nohup), so that what we
+    start has their default: a handler is not inherited, unlike an ignored signal.
     """
     if threading.current_thread() is threading.main_thread():
         for number in PASSED_ON:

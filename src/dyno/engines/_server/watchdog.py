@@ -60,9 +60,9 @@ def send(pid: int, *signals: int) -> None:
 
 
 def end(programs: Sequence[Path], home: Path, handle: int, death: int) -> None:
-    """Sends the family `death`, then kills what is left; `handle` is the home, held open.
+    """Send the family `death`, then kill what is left; `handle` is the home, held open.
 
-    Held open so that a home made anew in its place, by who resumes the run, is known for another.
+    Held open so that a home made anew in its place, by `dyno resume`, is not taken for it.
     """
     asked: set[int] = set()
     began_s = seen_s = time.monotonic()
@@ -80,7 +80,6 @@ def end(programs: Sequence[Path], home: Path, handle: int, death: int) -> None:
 
 
 def _is_anothers(pid: int, home: Path, handle: int) -> bool:
-    """Does it work in a home that was made where ours had been?"""
     with suppress(OSError):
         if os.path.samestat(home.stat(), os.fstat(handle)):
             return False
@@ -90,7 +89,7 @@ def _is_anothers(pid: int, home: Path, handle: int) -> bool:
 
 
 def main(programs: str, home: str, handle: str, death: str, folder: str = "") -> None:
-    """Ends the family, once Dyno is gone; first goes `folder`."""
+    """End the family, once Dyno is gone; first remove `folder`."""
     if folder:
         # nobody is there to be told; what stays is swept by the next run, which says what it cannot
         shutil.rmtree(folder, ignore_errors=True)

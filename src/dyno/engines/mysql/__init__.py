@@ -66,11 +66,9 @@ class Engine(Family):
     releases: ClassVar[Releases] = RELEASES
 
     def list_offers(self) -> list[Offer]:
-        """Every build that can be fetched."""
         return RELEASES.list_offers(lambda version: (PACKAGES[version].entry_pattern,), X86)
 
     def fetch_build(self, build: str, say: Say) -> Build:
-        """The server of a version."""
         return RELEASES.fetch(
             build, say, self.make_from_suite(build, say), self.make_by_number(PACKAGES, say)
         )

@@ -44,9 +44,9 @@ READ_ONLY = re.compile(r"read[- _]only", re.IGNORECASE)
 
 
 def check_writable(ask: Ask, session: Session, at: Address) -> None:
-    """Makes a table of our own, fills it and drops it; `UsageError` where that is refused.
+    """Make a table of our own, fill it and drop it; `UsageError` if that is refused.
 
-    Rights are tried and not read: grants, roles, wildcards and proxies give them, otherwise in
+    Rights are tried and not read: grants, roles, wildcards and proxies give them, differently in
     each server. Dropping is tried before anything is made, so that what is made can be dropped.
     """
     name = f"{PROBE_TABLE}{secrets.token_hex(4)}"
@@ -62,7 +62,6 @@ def check_writable(ask: Ask, session: Session, at: Address) -> None:
 
 
 def _build_missing_right_error(at: Address, why: TrialFailed) -> UsageError:
-    """The server's own words say which right is missing."""
     cause = why.message.partition(": ")[2] or why.message
     if READ_ONLY.search(cause):
         return build_read_only_error(at, cause)
@@ -74,7 +73,6 @@ def _build_missing_right_error(at: Address, why: TrialFailed) -> UsageError:
 
 
 def build_read_only_error(at: Address, cause: str = "") -> UsageError:
-    """The error for a server that takes no writes."""
     hint = "name the primary server, or let it be written to (SET GLOBAL read_only = OFF) yourself"
     return UsageError(
         f"the server at {at.host or 'this host'} is read-only", cause=cause, hint=hint
@@ -82,7 +80,6 @@ def build_read_only_error(at: Address, cause: str = "") -> UsageError:
 
 
 def quote_name(name: str) -> str:
-    """A name as it may stand in a statement."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -169,7 +166,6 @@ def attach_server(ask: Ask, engine: str, build: str, flags: Mapping[str, str]) -
 
 
 def _build_login_file_error(refused: DynoError, unread: Path, found: Build) -> DynoError:
-    """What the server's own clients would take from a file that is not read here."""
     if found.secret:
         return refused
     hint = f"{unread} is not read: name user and password in the URL, or in ~/.my.cnf"
@@ -187,32 +183,26 @@ def locate_server(engine: str, build: str, flags: Mapping[str, str]) -> Build:
 
 
 class MysqlTables:
-    """The verbs of a server that runs already (`engines.Attaches`)."""
-
     _ask: Ask
 
     def list_tables(self, build: Build) -> list[str]:
-        """Every table and view of its database, by name."""
         return [str(name) for (name,) in self._ask(make_session(build), [LISTED])[0]]
 
     def read_connection_limit(self, build: Build) -> int:
-        """How many connections it lets in at once."""
         ((said,),) = self._ask(make_session(build), ["SELECT @@max_connections"])[0]
         return int(said or 0)
 
     def list_other_databases(self, build: Build) -> list[str]:
-        """All but the URL's own, and information_schema, which nobody writes to."""
+        """Return all but the URL's own, and information_schema, to which no statement writes."""
         own = url.read_login(build).database.lower()
         (rows,) = self._ask(make_session(build), ["SHOW DATABASES"])
         names = (str(name) for (name,) in rows)
         return [name for name in names if name.lower() not in (own, "information_schema")]
 
     def read_rules(self, build: Build) -> ServerRules:
-        """What it may be asked in place."""
         return look_in_place(self._ask, make_session(build))
 
     def drop(self, build: Build, tables: Sequence[str]) -> None:
-        """Drops these tables, those that are still there."""
         quoted = ", ".join(map(quote_name, tables))
         self._ask(make_session(build), [f"DROP TABLE IF EXISTS {quoted}"])
 
@@ -224,7 +214,6 @@ def describe_attached_server(build: Build, home: Path) -> Server:
 
 
 def make_session(build: Build) -> Session:
-    """How the driver reaches it."""
     login = url.read_login(build)
     if not (url.is_read_only(build) and build.version):
         return login.to_session("mysql")

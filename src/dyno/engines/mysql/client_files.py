@@ -49,10 +49,10 @@ Options = dict[str, str]
 def read_defaults(
     engine: str, environment: Mapping[str, str], defaults_file: str = ""
 ) -> dict[str, str]:
-    """`host`, `port`, `user`, `password`, `database`, `ssl-mode` and `ssl-ca` as this engine's own
-    clients would have them without a word; `host` is a socket's path where they would take that.
+    """Return `host`, `port`, `user`, `password`, `database`, `ssl-mode` and `ssl-ca` as this
+    engine's own clients take them by default; `host` is a socket's path if they would take that.
 
-    `UsageError` for an option that changes how a server is reached and is not done here.
+    `UsageError` for an option that changes how a server is reached and is not supported here.
     """
     found = {word: environment[name] for name, word in VARIABLES.items() if environment.get(name)}
     suffix = environment.get("MYSQL_GROUP_SUFFIX", "")
@@ -93,7 +93,6 @@ def _list_files(defaults_file: str) -> list[Path]:
 
 
 def _read_options(file: Path, groups: set[str], depth: int) -> Iterator[tuple[str, str]]:
-    """Each option of the groups, in order, those of included files in their place."""
     if file.stat().st_mode & _WRITABLE_BY_ALL and file.is_file():
         hint = f"chmod o-w {file}"
         raise UsageError(f"{file} may be written by anybody, so it is not read", hint=hint)
@@ -123,7 +122,7 @@ def _find_included(line: str) -> list[Path]:
 
 
 def _read_value(text: str) -> str:
-    """Without its quotes or its comment, and with the escapes undone."""
+    """Return the value without quotes and comment, escapes undone."""
     text = text.strip()
     quoted = re.match(r"'((?:\\.|[^'\\])*)'|\"((?:\\.|[^\"\\])*)\"", text)
     value = (quoted[1] or quoted[2] or "") if quoted else text.partition("#")[0].strip()

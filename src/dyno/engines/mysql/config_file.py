@@ -63,7 +63,6 @@ _ABORTING = "Aborting"
 
 
 def read_options(build: Build, prefix: Prefix, file: Path) -> list[ConfigOption]:
-    """Every option of the file that this server reads, judged; the last of each name."""
     given = {_find_name(word): word for word in _list_words(build, prefix, file)}
     usual = set(map(_strip_numbers, find_words(_ask(build, prefix))))
     return [_judge(build, prefix, name, word, usual) for name, word in given.items()]
@@ -114,7 +113,7 @@ def _judge(build: Build, prefix: Prefix, name: str, word: str, usual: set[str]) 
 
 
 def _find_reason(name: str, value: str) -> str:
-    """What an option belongs to that is not applied; empty where it is."""
+    """Return what an option that is not applied belongs to, or ""."""
     plain = re.sub(r"^(loose|skip|disable|enable|maximum)_", "", name.removeprefix("loose_"))
     for reason, names in HELD.items():
         if names.fullmatch(plain):
@@ -126,7 +125,7 @@ def _find_reason(name: str, value: str) -> str:
 
 
 def _ask(build: Build, prefix: Prefix, word: str = "") -> str:
-    """What the program says of an option beside none other; `TrialFailed` where it refuses it."""
+    """Return what the program says of one option alone; `TrialFailed` if it refuses it."""
     validates = build.engine == "mysql" and _builds.parse_version(build.version) >= VALIDATES
     asked = (
         ["--log-error-verbosity=2", "--validate-config"] if validates else ["--verbose", "--help"]
@@ -139,7 +138,7 @@ def _ask(build: Build, prefix: Prefix, word: str = "") -> str:
 
 
 def find_words(said: str, kinds: str = "Warning|ERROR") -> list[str]:
-    """Warnings and errors of a server's log, without their places in it."""
+    """Return warnings and errors of a server's log, without source places."""
     found = (it.strip() for it in re.findall(_WORDS % kinds, said, re.MULTILINE))
     return [it for it in found if it != _ABORTING]
 
@@ -149,7 +148,6 @@ def _strip_numbers(text: str) -> str:
 
 
 def format_file(options: Sequence[ConfigOption]) -> tuple[str, dict[str, str]]:
-    """A file of these options, and those that data are made with."""
     lines = ["[mysqld]"]
     for it in options:
         value = (it.value or "").replace("\\", "\\\\")
@@ -170,9 +168,9 @@ LOGGING = (
 def liken_settings(
     ask: Ask, running: Session, build: Build, prefix: Prefix, left: Iterable[str]
 ) -> dict[str, str]:
-    """What it has where our profiles have a value for memory, disk and work, and what it logs:
-    those variables that `build` knows, over its own defaults. Names that are `left` mean something
-    else there.
+    """Return what the running server has where our profiles have a value for memory, disk and work,
+    and what it logs: the variables that `build` knows, over its own defaults. Names that are `left`
+    mean something else there.
     """
     (rows,) = ask(running, ["SHOW GLOBAL VARIABLES"])
     told = {str(name).lower(): value or "" for name, value in rows}

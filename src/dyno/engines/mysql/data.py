@@ -111,7 +111,6 @@ def fill_data(build: Build, prefix: Prefix, requested: Mapping[str, str], data: 
 
 
 def _make(build: Build, prefix: Prefix, lasting: Mapping[str, str], folder: Path) -> None:
-    """Lets the server fill `folder/data`: by its own command, or from its scripts."""
     data, version = folder / "data", _builds.parse_version(build.version)
     data.mkdir()
     (folder / "tmp").mkdir()
@@ -165,13 +164,14 @@ class Access:
     file: Path | None = None
 
     def forget(self) -> None:
-        """Removes the file; the server has read it."""
         if self.file:
             self.file.unlink(missing_ok=True)
 
 
 def grant_access(build: Build, requested: AskedSettings, home: Path) -> Access:
-    """A password for a server to be, left in its home; an `init_file` of the user's is kept."""
+    """Return a password for a server to be, left in its home; an `init_file` of the user's is
+    kept.
+    """
     if requested.skip_grants:
         return Access(requested)
     password, file = f"Dyno-{secrets.token_hex(16)}", home / "init.sql"
@@ -204,7 +204,9 @@ def list_statements(build: Build, password: str) -> list[str]:
 
 
 def _read_own_statements(requested: AskedSettings) -> str:
-    """What the user's own file has the server do at its start; of two files it takes the last."""
+    """Return what the user's own `init_file` has the server do at its start; of two files it takes
+    the last.
+    """
     named = requested.own.get(VARIABLE, "")
     if not named and requested.config and (found := IN_FILE.findall(requested.config.read_text())):
         named = found[-1].strip("\"'")
@@ -246,10 +248,10 @@ ROCKS_FLUSH = "SET GLOBAL rocksdb_force_flush_memtable_and_lzero_now = 1"
 
 
 def settle(query: Query, *, ours: bool, limit_s: float = LIMIT_S) -> None:
-    """Settles every table of the session's database.
+    """Settle every table of the session's database.
 
-    A server that is not `ours` is not configured: its tables are analysed, and that is all.
-    `TrialFailed` where the server does not come to rest within `limit_s`.
+    A server that is not `ours` is not configured: its tables are analysed, no more. `TrialFailed`
+    if the server is not idle within `limit_s`.
     """
     (rows,) = query([TABLES])
     tables = [(str(name), str(storage).lower()) for name, storage in rows]
@@ -265,7 +267,6 @@ def settle(query: Query, *, ours: bool, limit_s: float = LIMIT_S) -> None:
 
 
 def _write_back(query: Query, limit_s: float) -> None:
-    """Lets InnoDB write its dirty pages, and puts its variables back."""
     (rows,) = query(["SHOW GLOBAL VARIABLES LIKE 'innodb%'"])
     found = {str(name): str(value) for name, value in rows}
     before = {name: found[name] for name in URGENT if name in found}
@@ -283,7 +284,6 @@ def _read_dirty_percent(query: Query) -> float:
 
 
 def _is_compacted(query: Query) -> bool:
-    """Nothing to compact or to flush, and no thread at it."""
     pending, status = query([PENDING, THREADS])
     threads = (row[2] or "" for row in status if row[0] == "BG_THREADS")
     return not float(pending[0][0] or 0) and not any(map(AT_WORK.search, threads))

@@ -92,8 +92,6 @@ WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' ORDER BY 1
 
 
 class WeighsServer:
-    """The verbs that weigh a server's data, and ask for its own counts."""
-
     _ask: Ask
     integrity: ClassVar[dict[str, str]] = {}
     keys_sql: ClassVar[str] = KEYS
@@ -112,7 +110,7 @@ class WeighsServer:
         return found | {"commits": int(commits[0][1] or 0)}
 
     def _has_tables_without_commits(self, server: Server) -> bool:
-        """Also where that is not told."""
+        """Return whether there are such tables, or that is not known."""
         with suppress(DynoError):
             (rows,) = self._ask(server.session, [WITHOUT_COMMITS_SQL])
             return rows[0][0] != "0"
@@ -143,9 +141,10 @@ class WeighsServer:
     def weigh(
         self, server: Server, requested: dict[str, str], reported: dict[str, str]
     ) -> DataCondition:
-        """The files of the tables, the cache of their storage engine, what a commit survives.
+        """Return the files of the tables, the cache of their storage engine, what a commit
+        survives.
 
-        Sizes of files, since the server's own numbers are estimates, of a while ago in 8.0. Of one
+        Sizes of files, since the server's own numbers are estimates, outdated in 8.0. Of a server
         that runs already only the settings are known.
         """
         storage = reported.get("default_storage_engine", "").lower()
@@ -175,8 +174,8 @@ class WeighsServer:
         )
 
     def _read_autocommit(self, server: Server) -> str:
-        """As a session like the driver's has it, which `init_connect` may have set; empty where
-        that is not told.
+        """Return the value of a session like the driver's, which `init_connect` may have set, or
+        "".
         """
         with suppress(DynoError):
             answers = self._ask(server.session, ["SELECT @@SESSION.autocommit"])
@@ -244,8 +243,6 @@ QUESTION = "SHOW PROCESSLIST"
 
 
 class TellsMysqlWaits:
-    """The question, and its answer read."""
-
     waits_sql: ClassVar[str] = QUESTION
     counted_as: ClassVar[tuple[str, ...]] = ("statements",)
 
@@ -260,7 +257,7 @@ class TellsMysqlWaits:
 
 
 def _find_kind(state: str) -> WaitKind:
-    """What waits for something that we do not know waits all the same."""
+    """Return the kind of a wait; an unknown one counts as a wait, too."""
     if known := KINDS.get(state):
         return known
     if state == "system lock" or (state.startswith("waiting for") and "lock" in state):
@@ -303,12 +300,9 @@ INTERNALS_SQL = (
 
 
 class CountsMysqlInternals:
-    """The verb that asks for these counters."""
-
     _ask: Ask
 
     def count_internals(self, server: Server) -> dict[str, int]:
-        """Those of which the server has a variable at all."""
         (rows,) = self._ask(server.session, [INTERNALS_SQL])
         told = {str(name).lower(): int(value or 0) for name, value in rows}
         waited = told.get(ROW_LOCK_TIME.lower())
@@ -321,7 +315,7 @@ class CountsMysqlInternals:
         }
 
     def _count_latches(self, server: Server) -> dict[str, int]:
-        """Nothing where they are not timed, or may not be read."""
+        """Return nothing if they are not timed, or may not be read."""
         with suppress(DynoError):
             (rows,) = self._ask(server.session, [LATCHES_SQL])
             timed = [int(us) for row in rows for us in row if us is not None]

@@ -79,8 +79,6 @@ FLUSHES = (
 
 
 class ExplainsMysqlPath:
-    """The verb of `engines.ExplainsPath`."""
-
     _ask: Ask
     name: ClassVar[str]
 
@@ -97,8 +95,6 @@ class ExplainsMysqlPath:
 
 @dataclass(frozen=True)
 class _Server:
-    """What the server says of itself."""
-
     version: str
     is_mariadb: bool
     number: tuple[int, ...]
@@ -106,7 +102,7 @@ class _Server:
 
     @property
     def analyzes(self) -> bool:
-        """Does it execute what it explains, and times its nodes?"""
+        """Return whether it executes what it explains, and times its nodes."""
         return self.is_mariadb or self.number >= ANALYZE_FROM
 
 
@@ -121,8 +117,6 @@ class _Analysis:
 
 
 class MysqlPath:
-    """The statement in one database of a server that runs already."""
-
     sample_s = SAMPLE_S
     end_source = "ROLLBACK, after InnoDB's flush"
 
@@ -158,8 +152,8 @@ class MysqlPath:
         self.sources = self._list_sources()
 
     def _make_session(self, build: Build) -> Session:
-        """Its statements are killed from beside once they took too long, by the driver, which also
-        refuses several in one text; nothing is written where nothing is rolled back.
+        """Return a session whose statements the driver cancels by a second connection after the
+        limit, and which refuses several in one text; it only reads where nothing is rolled back.
         """
         session = make_session(replace(build, version=self.version))
         settings = session["settings"]
@@ -187,15 +181,15 @@ class MysqlPath:
         return found
 
     def _wrap(self, *statements: str) -> tuple[str, ...]:
-        """These, in a transaction that is rolled back where the statement may write. A server that
-        is asked for a plan executes functions already.
+        """Return these, in a transaction that is rolled back if the statement may write. Asked for
+        a plan, a server already executes functions.
         """
         return (
             ("START TRANSACTION", *statements, "ROLLBACK") if self._request.writes else statements
         )
 
     def check_remains(self, ask: Ask) -> str:
-        """What the tables that were reached say of the runs."""
+        """Return what the tables that were reached say of the runs."""
         return self._remains.describe(ask)
 
     def _list_remarks(self) -> list[str]:
@@ -232,7 +226,6 @@ class MysqlPath:
         return told
 
     def _list_flushes(self, ask: Ask) -> tuple[str, ...]:
-        """What the server's own count says of its logs' flushes."""
         try:
             (rows,) = ask(self.beside or {}, [FLUSHES])
         except TrialFailed:
@@ -244,7 +237,7 @@ class MysqlPath:
         )
 
     def begin(self, talk: Talk) -> None:
-        """Who we are; and the server's word that the session only reads."""
+        """Read who we are; check that the server says the session only reads."""
         if self._can_profile:
             talk(["SET profiling_history_size = 100"], "rows")
         name = "transaction_read_only" if self._server.number >= (8,) else "tx_read_only"
@@ -264,7 +257,6 @@ class MysqlPath:
         )
 
     def list_endings(self) -> list[str]:
-        """Ends the connection with its statement."""
         return [f"KILL {self._id}"] if self._id else []
 
     def read_wait(self, rows: Sequence[Sequence[str | None]]) -> SessionState | None:
@@ -280,12 +272,10 @@ class MysqlPath:
         return None
 
     def extract_shape(self, talk: Talk) -> str:
-        """EXPLAIN's rows."""
         asked = self._wrap(f"{EXPLAIN} {self._sql}")
         return plan_shape(talk(asked, "rows")[len(asked) // 2].rows)
 
     def play_round(self, talk: Talk) -> PathRound:
-        """`DO 0`, the profiled statement, the analysed one, and the bare one."""
         empty = self._repeat(talk, "DO 0")
         before_ms = _read_lock_ms(talk)
         stages, parts, told_us, facts = self._read_profile(talk)
@@ -334,7 +324,6 @@ class MysqlPath:
         return answers[len(answers) // 2]
 
     def _run_bare(self, talk: Talk) -> tuple[TimedAnswer, float | None]:
-        """The bare run, and what its rollback took, where there is one."""
         answers = talk(list(self.bare) * self.repeats, "counts")
         several = len(self.bare)
         bare = sorted(answers[several // 2 :: several], key=lambda it: it.elapsed_ns)
@@ -379,7 +368,7 @@ class MysqlPath:
         float | None,
         dict[str, tuple[str, ...]],
     ]:
-        """What the server's history of events has in the place of a profile."""
+        """Return what the server's history of events has instead of a profile."""
         inner = read_inner(talk, self.bare) if self._has_history else InnerStatements()
         self._inner = inner.inner
         if not inner.stages and not self._was_asked:
@@ -390,7 +379,6 @@ class MysqlPath:
         return stages, parts, told_us, {}
 
     def _tell_switches(self) -> None:
-        """How the stages would be told."""
         if not self._has_history:
             self.remarks.append(
                 "this user may not read performance_schema: statements inside functions, and what "
@@ -400,11 +388,9 @@ class MysqlPath:
             self.switches = list_switches(self._ask, self.beside or {})
 
     def read_inner(self, talk: Talk) -> tuple[InnerStatement, ...]:
-        """Those of the last round."""
         return self._inner
 
     def _read_weighed(self, talk: Talk) -> dict[str, tuple[str, ...]]:
-        """What the optimiser weighed, as a fact of its stage."""
         if self._server.number < TRACED_FROM[self.engine]:
             return {}
         begin, *end = ("START TRANSACTION", "ROLLBACK") if self._request.writes else ("DO 0",)
@@ -467,7 +453,7 @@ def _join_facts(
 
 
 def _read_lock_ms(talk: Talk) -> float:
-    """What all sessions have waited for InnoDB's rows so far."""
+    """Return how long all sessions have waited for InnoDB's rows so far."""
     (answer,) = talk([LOCK_MS], "rows")
     return float(answer.rows[0][1] or 0.0) if answer.rows else 0.0
 

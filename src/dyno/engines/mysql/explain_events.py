@@ -54,7 +54,7 @@ class InnerStatements:
 
 
 def read_inner(talk: Talk, bare: Sequence[str]) -> InnerStatements:
-    """Runs the statement once more, and asks what was inside; nothing where that is off."""
+    """Run the statement once more, and return what was inside; nothing where that is off."""
     (enabled,) = talk([ENABLED], "rows")
     names = {str(name) for (name,) in enabled.rows}
     if not names:
@@ -72,8 +72,8 @@ def read_inner(talk: Talk, bare: Sequence[str]) -> InnerStatements:
 
 
 def list_switches(ask: Ask, session: Session) -> tuple[str, ...]:
-    """The statements that switch on for all sessions what tells the stages, and those that put back
-    exactly what they change; none where the server's owner has all of them on.
+    """Return the statements that switch on the consumers for all sessions, and those that put back
+    exactly what they change; none if the server's owner has all of them on.
     """
     instruments, consumers = ask(session, SETTINGS)
     off, on = ([str(name) for (name,) in rows] for rows in (consumers, instruments))
@@ -95,7 +95,9 @@ def _quote(names: Sequence[str]) -> str:
 
 
 def _find_outer(rows: Sequence[Sequence[str | None]], back: int) -> Sequence[str | None] | None:
-    """The statement itself: of those that no other holds the last but what ends its transaction."""
+    """Return the statement itself: the last row that no other holds, before the end of its
+    transaction.
+    """
     outer = [row for row in rows if not int(row[2] or 0)]
     return outer[-back] if len(outer) >= back else None
 
@@ -106,7 +108,6 @@ def _is_inside(row: Sequence[str | None], outer: Sequence[str | None]) -> bool:
 
 
 def _sum_inside(rows: Sequence[Sequence[str | None]]) -> tuple[InnerStatement, ...]:
-    """The longest, by text."""
     by_text: dict[str, list[Sequence[str | None]]] = {}
     for row in rows:
         text = " ".join(str(row[4]).split()) if row[4] else str(row[3]).rpartition("/")[2]

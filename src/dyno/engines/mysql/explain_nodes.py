@@ -43,7 +43,6 @@ class _TreeLine:
 
 
 def read_tree(text: str) -> list[NodeReading]:
-    """Every node of EXPLAIN ANALYZE's tree, parents first."""
     lines = [_read_line(found) for it in text.splitlines() if (found := _LINE.match(it))]
     totals = [line.total_us for line in lines]
     for at in range(len(lines) - 1, -1, -1):
@@ -80,7 +79,6 @@ def _list_children(lines: Sequence[_TreeLine], at: int) -> Iterator[int]:
 
 
 def sum_leaves_us(nodes: Sequence[NodeReading]) -> float:
-    """What the leaves that read a table took."""
     return sum(
         it.us or 0.0
         for it, after in zip(nodes, [*nodes[1:], None], strict=True)
@@ -104,7 +102,6 @@ _NODES = {
 
 
 def read_json(told: Mapping[str, Any]) -> list[NodeReading]:
-    """Every node of `ANALYZE FORMAT=JSON`, parents first."""
     return list(_walk(told, 0))
 
 
@@ -176,7 +173,7 @@ def _to_number(value: Any) -> float | None:
 
 
 def sum_engine_us(told: Any) -> float:
-    """What MariaDB measured in the storage engine, over all tables, in µs."""
+    """Return what MariaDB measured in the storage engine, over all tables, in µs."""
     if isinstance(told, list):
         return sum(sum_engine_us(it) for it in told)
     if not isinstance(told, Mapping):
@@ -258,7 +255,6 @@ def _read_prefix(words: Any) -> tuple[str, ...]:
 
 
 def _read_name(text: str) -> str:
-    """The alias, where there is one behind the name."""
     found = _NAME.findall(text)
     return next(filter(None, found[-1])) if found else ""
 
@@ -280,9 +276,7 @@ SUMMED_BYTES_MOST = 16 << 20
 
 
 class Remains:
-    """The tables' checksums as they were when it was made; those of a statement that only reads are
-    not asked.
-    """
+    """The tables' checksums before the runs; not read for a statement that only reads."""
 
     def __init__(self, ask: Ask, session: Session, reach: Reach) -> None:
         self._session = session
@@ -291,7 +285,6 @@ class Remains:
         self._sums, self._missing = self._read_sums(ask)
 
     def _read_sums(self, ask: Ask) -> tuple[dict[str, str | None], str]:
-        """The checksums; or none, and why."""
         if self._size > SUMMED_BYTES_MOST:
             size, most = self._size >> 20, SUMMED_BYTES_MOST >> 20
             return {}, f"their checksums would read {size:,} MiB, and {most} MiB is the most"
@@ -308,7 +301,7 @@ class Remains:
         return {str(name): total for name, total in rows}, ""
 
     def describe(self, ask: Ask) -> str:
-        """What the checksums say now, in a clause; empty where nothing could be left."""
+        """Return what the checksums say now, in a clause; "" if nothing could be left."""
         if not self._tables:
             return ""
         now, missing = ({}, self._missing) if self._missing else self._read_sums(ask)

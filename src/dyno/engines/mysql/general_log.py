@@ -32,11 +32,9 @@ class GeneralLog:
     written_by = "general_log=ON"
 
     def knows(self, head: Sequence[str]) -> bool:
-        """Is a line of its own the first that is of one of MySQL's logs?"""
         return find_kind(head) == "general"
 
     def read(self, file: LogFile, limit: int) -> Log:
-        """All statements, in the order of the file."""
         unread, notes = Reasons(), Reasons()
         entries = _read_general_log(file, limit, unread, notes)
         return Log(self.kind, DIALECT, entries, unread, notes, has_inner=True)
@@ -66,7 +64,7 @@ class _Form:
         self._has_tabs = not (timed[5] or "\t").startswith(" ")
 
     def split(self, line: str) -> _Command | None:
-        """What a line says; None where it goes on with a statement."""
+        """Return what a line says; None if it continues a statement."""
         if line[:1].isdigit():
             found = TIMED.match(line)
             if found:
@@ -94,15 +92,12 @@ class _Sessions:
         self.databases, self.users = dict[str, str](), dict[str, str]()
 
     def has_met(self, number: str) -> bool:
-        """Was it seen before?"""
         return number in self._names
 
     def name(self, number: str) -> str:
-        """Of the session that has this number now."""
         return self._names.get(number, number)
 
     def note(self, it: _Command) -> None:
-        """What a command does to its session."""
         number = it.number
         if it.name in ("Connect", "Change user") or it.name.startswith("Reset "):
             if number in self._names:
@@ -138,7 +133,7 @@ class _PreparedInSql:
         self._names = set[tuple[str, str]]()
 
     def hold(self, entry: LogEntry) -> bool:
-        """Is it known only by the next line of its session whether this is a statement?"""
+        """Return whether only the next line of its session says that this is a statement."""
         # most statements begin with another letter
         may_be = not entry.letters and entry.sql[:1] in _BEGINS
         if not may_be or not (found := _PREPARED.match(entry.sql)):
@@ -149,7 +144,7 @@ class _PreparedInSql:
         return (entry.session, found[3].strip("`").lower()) in self._names
 
     def follow(self, session: str, command: str) -> LogEntry | None:
-        """The session's entry that was held, where what follows does not say it again."""
+        """Return the session's held entry, unless what follows repeats it."""
         entry = self.held.pop(session, None)
         found = _PREPARED.match(entry.sql) if entry else None
         if entry is None or found is None:
@@ -163,7 +158,6 @@ class _PreparedInSql:
         return None if found[2] and command == "Execute" else entry
 
     def end(self) -> Iterator[LogEntry]:
-        """What is still held."""
         yield from self.held.values()
 
 

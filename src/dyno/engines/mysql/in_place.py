@@ -177,7 +177,9 @@ _SHOWN = 4
 
 
 def look_in_place(ask: Ask, session: Session) -> ServerRules:
-    """What the server says; `UsageError` where its texts are read in a way that is not known."""
+    """Return what the server may be asked in place; `UsageError` if it reads texts in an unknown
+    way.
+    """
     state, stored, views, elsewhere, grants = ask(session, QUESTIONS)
     own_mode, global_mode, characters, user = (str(it or "") for it in state[0])
     readings = {find_quoting(own_mode), find_quoting(global_mode)}
@@ -220,7 +222,6 @@ def _find_tainted_tables(
 
 
 def choose_harmless(loadable: Collection[str] | None) -> Harmless:
-    """What a server may be asked, by whether it tells its loadable functions."""
     functions = HARMLESS.functions if loadable is not None else HARMLESS.functions - LATER
     return replace(HARMLESS, functions=functions)
 
@@ -238,7 +239,7 @@ def read_loadable(ask: Ask, session: Session) -> set[str] | None:
 
 
 def _describe_account(user: str, grants: Sequence[str]) -> str:
-    """What the account may write, in words; empty where nothing was found."""
+    """Return what the account may write, in words, or ""."""
     rights = list(dict.fromkeys(_find_writing_grants(grants)))
     if not rights:
         return ""

@@ -44,14 +44,14 @@ HEAD = re.compile(r"^# (?:Time: |User(?:@Host)?: |Query_time: |Thread_id: |Txn_s
 
 
 def is_header_line(line: str) -> bool:
-    """Is it one of the three lines at the head of a file?"""
+    """Return whether it is one of the three lines at the head of a file."""
     # a statement may be long, and the pattern would go through it
     may_be = line.startswith(("Time ", "Tcp port: ")) or "started with:" in line
     return may_be and bool(_HEADER.match(line))
 
 
 def find_kind(head: Sequence[str]) -> Literal["general", "slow", ""]:
-    """Which of the two logs the first lines are of; "" for neither."""
+    """Return which of the two logs the first lines are of; "" for neither."""
     for line in head:
         if HEAD.match(line):
             return "slow"
@@ -81,10 +81,9 @@ def _parse_second(text: str) -> float | None:
 
 
 def find_first(file: LogFile, form: re.Pattern[str]) -> re.Match[str] | None:
-    """The first line of this form, of which two groups are the times."""
+    """Return the first line of this form, whose two groups are the times."""
     return next((it for _, line in file.read_lines(1 << 12) if (it := form.match(line))), None)
 
 
 def parse_first(found: re.Match[str] | None) -> float:
-    """The time of such a line; 0 without one."""
     return (parse_seconds(found[1] or found[2]) if found else None) or 0.0

@@ -52,9 +52,9 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class FollowedText:
-    """A text to be followed: who executes it, the schema in which its bare names are, its tokens in
-    every way that they may be read. `body`: those of a routine's statements. `shown`: its account
-    sees what it names, or is told that it does not exist. `writes`: it changes tables itself.
+    """A text to be followed: its account, the schema of its bare names, its tokens in every way
+    that they may be read. `body`: those of a routine's statements. `shown`: its account sees what
+    it names, or gets an error for it. `writes`: it changes tables itself.
     """
 
     what: str
@@ -67,7 +67,9 @@ class FollowedText:
 
 @dataclass(frozen=True)
 class Table:
-    """A table that is reached, by whom first, and its size in bytes as the server estimates it."""
+    """A table that is reached, by which text first, and its size in bytes as the server estimates
+    it.
+    """
 
     schema: str
     name: str
@@ -78,7 +80,6 @@ class Table:
 
     @property
     def spelled(self) -> str:
-        """With its schema."""
         return f"{self.schema}.{self.name}"
 
 
@@ -112,8 +113,6 @@ class _Call:
 
 
 class _Walk:
-    """Goes from one layer of texts to the next."""
-
     def __init__(self, ask: Ask, session: Session, is_mariadb: bool, undoes: bool) -> None:
         self._ask, self._session = ask, session
         self._is_mariadb, self._undoes = is_mariadb, undoes
@@ -130,7 +129,6 @@ class _Walk:
         self._placed: dict[Key, FollowedText] = {}
 
     def go_on(self, texts: list[FollowedText]) -> None:
-        """Until nothing new is found."""
         while texts:
             self._calls, self._named, self._placed = [], {}, {}
             for text in texts:
@@ -320,7 +318,9 @@ class _Walk:
             yield FollowedText(what, str(schema), (tokens,), body=(tokens,))
 
     def _check_trigger_rights(self, keys: set[Key]) -> None:
-        """MySQL shows no trigger to who may make none."""
+        """Raise `UsageError` if triggers may be hidden: MySQL shows them only to accounts that may
+        make them.
+        """
         (rows,) = self._ask(self._session, ["SHOW GRANTS"])
         grants = [str(row[0]) for row in rows]
         for key in sorted(keys):
@@ -348,7 +348,7 @@ class _Walk:
                 self._keep_table(Table(schema, name, kind, engine, int(size or 0), by))
 
     def _check_writes(self, keys: Iterable[Key]) -> None:
-        """`UsageError` for a table that a rollback would not put back."""
+        """Raise `UsageError` for a table that a rollback would not put back."""
         for key in sorted(keys):
             table = self.reach.tables[key]
             by = f", by {table.by}" if table.by != TOP else ""
@@ -392,7 +392,7 @@ class _Walk:
     def _look_up(
         self, asked: str, schema: str, name: str, keys: Iterable[Key]
     ) -> list[list[str | None]]:
-        """The rows of these names, however they are spelled, less those of none of them."""
+        """Return the rows of exactly these names, in any case."""
         by_schema: dict[str, list[str]] = {}
         for key in sorted(keys):
             by_schema.setdefault(key[0], []).append(key[1])
@@ -423,7 +423,6 @@ def _list_callees(call: _Call) -> Iterator[Key]:
 
 
 def _cut_parameters(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-    """What stands in the first parenthesis of what makes a routine."""
     begin = next((at for at, it in enumerate(tokens) if it.mark == "("), len(tokens))
     depth = 0
     for at in range(begin, len(tokens)):
@@ -456,7 +455,7 @@ def _build_unfollowed_error(what: str, why: str) -> UsageError:
 
 
 def may_see_triggers(grants: Sequence[str], schema: str, table: str) -> bool:
-    """Is the right there for this table, and taken away for none of its schema?"""
+    """Return whether the right is there for this table, and revoked for none of its schema."""
     if any(it.startswith("REVOKE") and f"`{schema}`" in it for it in grants):
         return False
     for grant in grants:
@@ -471,5 +470,5 @@ def may_see_triggers(grants: Sequence[str], schema: str, table: str) -> bool:
 
 
 def _spell(*names: str) -> str:
-    """Names as literals, whatever stands in them and however the session reads."""
+    """Return names as literals that read alike in every session."""
     return ", ".join(f"CONVERT(0x{it.encode().hex()} USING utf8)" if it else "''" for it in names)

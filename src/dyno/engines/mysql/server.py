@@ -106,7 +106,6 @@ def plan_launch(
 
 
 def _list_places(home: Path, socket: Path, config: Path | None) -> Sequence[str]:
-    """Where the server keeps things; the file of settings must come first."""
     return [
         build_defaults_argument(config, home),
         f"--datadir={home / 'data'}",
@@ -164,21 +163,17 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
     releases: ClassVar[Releases]
 
     def check_version(self, build: str) -> None:
-        """`UsageError` where there is no such version to fetch."""
         self.releases.list_choices(build)
 
     def fetch_build(self, build: str, say: Say) -> Build:
-        """The server of a version."""
         raise NotImplementedError
 
     def make_from_suite(self, name: str, say: Say) -> Callable[[Tree, SuiteProgram], Build]:
-        """What makes a build of a suite's tree."""
         return lambda tree, wanted: make_suite_build(self.name, name, tree, wanted, say)
 
     def make_by_number(
         self, packages: Mapping[str, RegistryPackage], say: Say
     ) -> Callable[[str], Build]:
-        """What fetches the build of a version in the table."""
         return lambda version: fetch_build(self.name, version, packages[version], say)
 
     def adjust_settings(self, version: str) -> dict[str, str]:
@@ -186,7 +181,6 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
         return {}
 
     def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
-        """`UsageError` for a version, a place, a setting or a value that cannot be."""
         of_url = {name: value for name, value in flags.items() if name not in _source.FLAGS}
         url.check_url(build, convert_flags(of_url), settings)
         check_settings(settings)
@@ -198,7 +192,6 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
             self.check_version(build)
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
-        """The server of a version (fetched), a folder, a tree, the system; or one that runs."""
         self.check(build, flags, {})
         if url.is_url(build):
             return attach_server(self._ask, self.name, build, flags)
@@ -209,22 +202,18 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
         return self.fetch_build(build, say)
 
     def plan_build(self, place: str, flags: dict[str, str], say: Say) -> BuildPlan:
-        """How the tree at `place` will be built."""
         return _source.plan_source(self.name, place, flags, say)
 
     def accept(self, build: Build, settings: dict[str, str], others: Iterable[str] = ()) -> None:
-        """`UsageError` where this build has no such variable, or does not take its value."""
         if build.attached:
             return
         asked = sort_settings(settings, self.adjust_settings(build.version))
         try_out(build, find_prefix(build.program, build.libraries), asked, others)
 
     def read_config(self, build: Build, file: Path) -> list[ConfigOption]:
-        """Every option that this build reads of the file, judged by its program."""
         return config_file.read_options(build, find_prefix(build.program, build.libraries), file)
 
     def format_config(self, options: Sequence[ConfigOption]) -> tuple[str, dict[str, str]]:
-        """A file of these, and beside it what a data folder is made with."""
         return config_file.format_file(options)
 
     def upgrade_folder(self, old: Build, new: Build, home: Path, settings: dict[str, str]) -> str:
@@ -244,11 +233,9 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
         return told + NO_CLIENT * (new.engine == "mariadb")
 
     def list_remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
-        """Keys that can have no effect where they stand, and sizes of a few bytes."""
         return list(list_remarks(build, settings, self.adjust_settings(build.version)))
 
     def liken_settings(self, running: Build, build: Build) -> dict[str, str]:
-        """What a server that runs already has of memory, disk and work, where `build` knows it."""
         session = url.read_login(running).to_session("mysql")
         prefix, left = find_prefix(build.program, build.libraries), self.adjust_settings("0")
         return liken_settings(self._ask, session, build, prefix, left)
@@ -267,19 +254,17 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
     def estimate_memory_bytes(
         self, build: Build, settings: dict[str, str], connections: int
     ) -> int:
-        """The cache of the storage engine, and what a server takes beside it."""
         asked = sort_settings(settings, self.adjust_settings(build.version))
         values = list_values(build, find_prefix(build.program, build.libraries), asked)
         return estimate_needed_bytes(values, asked.storage, connections)
 
     def extract_plan(self, rows: list[list[str | None]]) -> str:
-        """A line per table: how it is read, by which index, and what is said beside that. Empty
-        where no row was there for the statement's values, so that nothing was planned.
+        """Return a line per table: how it is read, by which index, and the remarks. Empty if no row
+        fits the statement's values, so that nothing was planned.
         """
         return plan_shape(rows)
 
     def find_most_connections(self, build: Build, settings: dict[str, str]) -> int:
-        """Those of `max_connections`."""
         if build.attached:
             return self.read_connection_limit(build)
         asked = sort_settings(settings, self.adjust_settings(build.version))
@@ -333,15 +318,12 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
         return select_lasting_values(told, server.home)
 
     def settle(self, server: Server) -> None:
-        """What the insert benchmark does between writes and reads (`settle`)."""
         settle(self._make_query(server.session), ours=server.handle is not None)
 
     def preload(self, server: Server) -> dict[str, str]:
-        """Reads every index of every table of the database, the rows' own among them."""
         return preload(self._make_query(server.session))
 
     def stop(self, server: Server) -> None:
-        """Ends the server cleanly; its data stay. One that ran already goes on."""
         if server.handle is not None:
             _server.stop_server(server)
 

@@ -135,7 +135,6 @@ def find_quoting(sql_mode: str) -> Quoting | None:
 
 
 def judge_session_words(tokens: Sequence[Token]) -> Judgement | None:
-    """What of a session's statement is played."""
     verb = tokens[0].word
     if verb == "set":
         return _read_set(tokens) or RefusedStatement("with SET that is not known to be harmless")
@@ -203,7 +202,6 @@ def _read_set(tokens: Sequence[Token]) -> Judgement | None:
 
 
 def _read_assignment(text: str) -> Allowed | None:
-    """One assignment, written anew."""
     names = rf"NAMES ({_UTF8})(?: COLLATE ({_COLLATION}))?"
     if found := re.fullmatch(names, text, re.IGNORECASE):
         collation = f" COLLATE {found[2]}" if found[2] else ""

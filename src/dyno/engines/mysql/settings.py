@@ -38,11 +38,9 @@ class VariableRow:
     io_bound: str = ""
 
     def choose_value(self, profile: str) -> str:
-        """The value under `profile`."""
         return self.io_bound if self.io_bound and profile == "io-bound" else self.cached
 
     def format_values(self) -> str:
-        """Both values, for people."""
         return f"{self.cached} (io-bound: {self.io_bound})" if self.io_bound else self.cached
 
 
@@ -219,7 +217,6 @@ FIXED_BYTES = 1 << 30
 
 
 def describe_options() -> dict[str, tuple[str, str]]:
-    """All of the above, as an engine's interface describes its settings."""
     return OURS | {name: (row.format_values(), row.why) for name, row in ROWS.items()}
 
 
@@ -253,11 +250,10 @@ class AskedSettings:
     instrument: str = ""
 
     def list_all(self) -> dict[str, str]:
-        """Every variable that the server is started with."""
         return self.table | self.own
 
     def select_firm(self) -> dict[str, str]:
-        """What the server must report of the table, where it has it."""
+        """Return what the server must report of the table, if it has it."""
         return {name: value for name, value in self.table.items() if name not in LOWERED}
 
     def list_strict(self) -> dict[str, str]:
@@ -324,13 +320,15 @@ def _find_implied(own: Mapping[str, str], table: Mapping[str, str]) -> dict[str,
 
 
 def is_logged(settings: Mapping[str, str]) -> str:
-    """`on` or `off`: is the binary log written, unless a file or stock settings say so?"""
+    """Return `on` or `off`: whether the binary log is written, unless a file or stock settings say
+    so.
+    """
     durable = settings.get("profile") == "durable"
     return settings.get("log_bin", "on" if durable else OURS["log_bin"][0]).lower()
 
 
 def check_settings(settings: Mapping[str, str]) -> None:
-    """`UsageError` for what can be wrong whatever the version is."""
+    """Raise `UsageError` for what is wrong in any version."""
     if refused := UNTOUCHABLE & set(settings):
         hint = "it is no variable, and would change what the server's process does"
         raise UsageError(f"{min(refused)} cannot be set", hint=hint)

@@ -99,11 +99,9 @@ class SlowLog:
     written_by = "slow_query_log=ON and long_query_time=0"
 
     def knows(self, head: Sequence[str]) -> bool:
-        """Is a head of an entry the first line that is of one of MySQL's logs?"""
         return find_kind(head) == "slow"
 
     def read(self, file: LogFile, limit: int) -> Log:
-        """All statements, in the order in which they ended."""
         reading = _Reading()
         entries = reading.read(file, limit)
         return Log(self.kind, DIALECT, entries, reading.unread, reading.notes)
@@ -118,7 +116,6 @@ class _Body:
         self.is_ended = False
 
     def add(self, line: str, cut: int) -> None:
-        """One more line."""
         if not line.strip() and not self.text.letters:
             return  # between lines that somebody set apart
         self.is_ended = line.endswith(";") or (self.is_ended and not line.strip())
@@ -147,8 +144,8 @@ class _Record:
 
 
 def _is_beginning(line: str, body: _Body) -> bool:
-    """Is it the first line of an entry's head? A statement may have comments of its own, and ends
-    with a semicolon.
+    """Return whether it is the first line of an entry's head. A statement may have comments of its
+    own, and ends with a semicolon.
     """
     if not line.startswith("#"):
         return False
@@ -158,7 +155,7 @@ def _is_beginning(line: str, body: _Body) -> bool:
 
 
 def _split_joined(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """The lines, those of an entry that a service wrote on one taken apart."""
+    """Yield the lines, splitting an entry that a service wrote on one line."""
     for number, line in lines:
         if line.startswith("# Time: ") and (joined := _JOINED.match(line)):
             yield from ((number, it) for it in joined.groups() if it)
@@ -201,8 +198,6 @@ def _read_records(file: LogFile, limit: int, unread: Reasons) -> Iterator[_Recor
 
 @dataclass
 class _Said:
-    """What an entry's head says."""
-
     number: str = ""
     account: str = ""
     database: str | None = None
@@ -213,10 +208,10 @@ class _Said:
 
 
 class _Reading:
-    """A slow log that is read: what its next entries rest on.
+    """A slow log that is read, and the state that its next entries depend on.
 
-    `use` holds for the log until the next one, whosever entries follow; a server that opens a log
-    anew says it again.
+    `use` holds for the log until the next one, in any session's entries; a server that opens a log
+    anew repeats it.
     """
 
     def __init__(self) -> None:
@@ -227,7 +222,6 @@ class _Reading:
         self._shortest_s, self._read = float("inf"), LeftOutStatements()
 
     def read(self, file: LogFile, limit: int) -> Iterator[LogEntry]:
-        """Its entries."""
         self._at_s = parse_first(find_first(file, _TIME))
         has_entries = False
         for record in _read_records(file, limit, self.unread):

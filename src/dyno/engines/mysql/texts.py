@@ -93,7 +93,7 @@ def _is_name(token: Token) -> bool:
 
 
 def _check_number(tokens: Sequence[Token], at: int) -> None:
-    """Behind a dot a server reads `1e5` as a name."""
+    """Raise `UnreadableError` for `1e5` behind a dot, which a server reads as a name."""
     after = tokens[at : at + 2]
     is_joined = len(after) == 2 and after[0].mark == "." and after[1].kind == "number"
     is_own = bool(after) and after[0].kind == "number" and after[0].text.startswith(".")
@@ -102,7 +102,7 @@ def _check_number(tokens: Sequence[Token], at: int) -> None:
 
 
 def _is_target(tokens: Sequence[Token], at: int) -> bool:
-    """`INSERT [INTO] t (a, b)`: a list of columns follows."""
+    """Return whether a list of columns follows: `INSERT [INTO] t (a, b)`."""
     begin = at - 1
     while begin >= 0 and tokens[begin].word in _MODIFIERS:
         begin -= 1
@@ -122,7 +122,7 @@ def find_table_places(tokens: Sequence[Token]) -> Iterator[QualifiedName]:
 
 
 def _find_made(tokens: Sequence[Token]) -> Iterator[str]:
-    """`name AS (` and `name (a, b) AS (`."""
+    """Yield the names that WITH makes: `name AS (` and `name (a, b) AS (`."""
     for at, token in enumerate(tokens):
         if token.word != "as" or at + 1 == len(tokens) or tokens[at + 1].mark != "(":
             continue
@@ -223,7 +223,7 @@ def _find_handled(tokens: Sequence[Token], at: int) -> int:
 
 
 def is_write(tokens: Sequence[Token], head: int) -> bool:
-    """May the statement that begins here change a table?"""
+    """Return whether the statement that begins here may change a table."""
     if tokens[head].word != "with":
         return tokens[head].word in _WRITES
     return any(
@@ -233,7 +233,7 @@ def is_write(tokens: Sequence[Token], head: int) -> bool:
 
 
 def find_body_problem(tokens: Sequence[Token], variables: frozenset[str]) -> str:
-    """What in a routine's body is not known to change tables at most; empty where nothing is."""
+    """Return what in a routine's body may change more than tables, or ""."""
     declared = set[str]()
     for head in find_heads(tokens):
         word = tokens[head].word
@@ -253,8 +253,8 @@ def _list_own(tokens: Sequence[Token], head: int) -> Sequence[Token]:
 
 
 def _find_strange_target(tokens: Sequence[Token], variables: frozenset[str]) -> str:
-    """What SET sets that is none of the routine's variables, the row's columns, the session's own
-    `@names`; empty where there is none.
+    """Return what SET sets beside the routine's variables, the row's columns and the session's own
+    `@names`, or "".
     """
     depth, begin, expects = 0, 0, True
     for at, token in enumerate(tokens):

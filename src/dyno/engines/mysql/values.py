@@ -32,9 +32,9 @@ REFUSED = re.compile(r"Error while setting value .*|unknown (?:variable|option) 
 def try_out(
     build: Build, prefix: Prefix, requested: AskedSettings, others: Iterable[str] = ()
 ) -> None:
-    """`UsageError` where this build has no such variable (the nearest of its own and of `others`
-    are offered), refuses its value, or would run with another one: too large or small a number is
-    adjusted with no more than a line in the server's log.
+    """Raise `UsageError` if this build has no such variable (the nearest of its own and of `others`
+    are offered), refuses its value, or would run with another one: a number out of range is
+    adjusted, with no more than a line in the server's log.
 
     The server lists what it knows, and reads its words before that; no data are needed. A value
     that only a storage engine can judge fails the first trial instead.
@@ -80,9 +80,10 @@ def _describe_server(build: Build) -> str:
 
 
 def list_variables(build: Build, prefix: Prefix, requested: AskedSettings) -> frozenset[str]:
-    """The variables of this build, and of the storage engine's plugin that `requested` loads.
+    """Return the variables of this build, and of the storage engine's plugin that `requested`
+    loads.
 
-    A server is asked once, and its answer kept in the cache beside it.
+    The server is asked once; the answer is kept in the cache.
     """
     parts = [build.facts.get("sha256") or compute_sha256(build.program)]
     if (plugin := prefix.find_plugin(requested.storage)).is_file():
@@ -151,8 +152,9 @@ PASSING = frozenset(
 
 
 def compare_values(requested: str, reported: str) -> bool:
-    """Is `reported` what was asked for? Sizes, switches, numbers, and lists in any order: of flags
-    (`mrr=on`) those that were set, of a group (`TRADITIONAL`) all that it stands for.
+    """Return whether `reported` is what was asked for: sizes, switches, numbers, and lists in any
+    order. Of flags (`mrr=on`) those that were set count, of a group (`TRADITIONAL`) all that it
+    stands for.
     """
     wanted, found = _parse_number(requested), _parse_number(reported)
     if wanted is not None and found is not None:
@@ -194,7 +196,9 @@ def check_values(
 
 
 def select_lasting_values(reported: Mapping[str, str], home: Path) -> dict[str, str]:
-    """What two trials of the same build share: without what names this start or this place."""
+    """Return what two trials of the same build share: without what names this start or this
+    place.
+    """
     return {
         name: value
         for name, value in reported.items()

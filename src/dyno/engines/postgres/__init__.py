@@ -129,8 +129,8 @@ class Engine(
         self._ask = ask
 
     def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
-        """`UsageError` for what would be refused later; a value that only the server can judge is
-        judged by `accept`.
+        """Raise `UsageError` for what would be refused later; values that only the server can judge
+        are left to `accept`.
         """
         url.check_url(build, {n: v for n, v in flags.items() if n not in _source.FLAGS}, settings)
         check_settings(settings)
@@ -140,44 +140,35 @@ class Engine(
             check_build_name(build, flags)
 
     def list_offers(self) -> list[Offer]:
-        """Every build that can be fetched."""
         return list_offers()
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
-        """The server's program: fetched, or found where it is named; or a server that runs."""
         self.check(build, flags, {})
         if url.is_url(build):
             return attach_server(self._ask, build, flags)
         return find_build(build, say, flags)
 
     def plan_build(self, place: str, flags: dict[str, str], say: Say) -> BuildPlan:
-        """How the tree at `place` will be built."""
         return _source.plan_source("postgres", place, flags, say)
 
     def accept(self, build: Build, settings: dict[str, str], others: Iterable[str] = ()) -> None:
-        """`UsageError` where this version has no such setting, or does not take its value."""
         if not build.attached:
             try_out(build, settings, _parse_major(build), others)
             check_compiler(build, settings)
 
     def liken_settings(self, running: Build, build: Build) -> dict[str, str]:
-        """What was set in a server that runs already, where `build` knows it."""
         return liken_settings(self._ask, url.read_login(running).to_session("postgres"), build)
 
     def read_config(self, build: Build, file: Path) -> list[ConfigOption]:
-        """Every setting of the file and of those that it includes, judged by this version."""
         return config_file.read_options(build, file)
 
     def format_config(self, options: Sequence[ConfigOption]) -> tuple[str, dict[str, str]]:
-        """A file of these; nothing of them shapes an empty cluster."""
         return config_file.format_file(options), {}
 
     def upgrade_folder(self, old: Build, new: Build, home: Path, settings: dict[str, str]) -> str:
-        """By `pg_upgrade` of the newer release, `--check` first."""
         return upgrade_cluster(old, new, home, _choose_checksums(settings))
 
     def list_remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
-        """Keys that can have no effect where they stand, and what a bare number amounts to."""
         return list(list_remarks(build, settings, _parse_major(build)))
 
     def start(
@@ -187,7 +178,6 @@ class Engine(
         settings: dict[str, str],
         under: StartConditions = NO_CONDITIONS,
     ) -> Server:
-        """Starts the server on the data in `home`, or on an empty database where there are none."""
         if build.attached:
             return describe_attached_server(build, home)
         data, socket = home / "data", place_socket(home, SOCKET)
@@ -235,12 +225,11 @@ class Engine(
     def estimate_memory_bytes(
         self, build: Build, settings: dict[str, str], connections: int
     ) -> int:
-        """The shared buffers, and what processes take beside them."""
         pages = int(read_held_value(build, settings, _parse_major(build), "shared_buffers"))
         return pages * PAGE_BYTES + OTHER_BYTES + connections * BACKEND_BYTES
 
     def find_most_connections(self, build: Build, settings: dict[str, str]) -> int:
-        """Those of `max_connections`, without those reserved where somebody else's."""
+        """Return `max_connections`, less those reserved on a server that is not ours."""
         if build.attached:
             return self.read_connection_limit(build)
         return int(read_held_value(build, settings, _parse_major(build), "max_connections"))
@@ -254,7 +243,6 @@ class Engine(
         return read_settings(self._ask, server)
 
     def extract_plan(self, rows: list[list[str | None]]) -> str:
-        """The tree of nodes, and their conditions without values."""
         return plan_shape(str(row[0]) for row in rows)
 
     def settle(self, server: Server) -> None:
@@ -264,23 +252,21 @@ class Engine(
         settle.settle(self._ask, server)
 
     def preload(self, server: Server) -> dict[str, str]:
-        """Reads every table and index into the shared buffers, by pg_prewarm where it is there."""
         return settle.preload(self._ask, server)
 
     def weigh(
         self, server: Server, requested: dict[str, str], reported: dict[str, str]
     ) -> DataCondition:
-        """What the database takes, the server's own cache, and what a commit survives."""
         return evidence.weigh_database(self._ask, server, requested, reported)
 
     def stop(self, server: Server) -> None:
-        """A fast shutdown: no client is waited for, and all is on disk; the data stay."""
+        """Shut down fast: no client is waited for, and all is on disk; the data stay."""
         if server.handle is not None:
             _server.stop_server(server)
 
 
 def _choose_checksums(settings: dict[str, str]) -> bool | None:
-    """Off unless asked for; as the vendor has it (None) where everything is."""
+    """Return False unless asked for; None, as the vendor has it, under stock settings."""
     if "data_checksums" in settings:
         return settings["data_checksums"] == "on"
     return None if settings.get("profile") == STOCK else False

@@ -48,10 +48,10 @@ LISTED = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() OR
 
 
 def attach_server(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
-    """The server at this URL, asked for its version.
+    """Return the server at this URL, asked for its version.
 
-    `UsageError` where it does not let us in, or not write into the database; where its URL says
-    that nothing is written, if it did not make the session read-only.
+    `UsageError` if it refuses the login or writes to the database; or if its URL says that nothing
+    is written and the session is not read-only.
     """
     found = locate_server(build, flags)
     at = url.parse_url(found.name, PORT)
@@ -78,8 +78,8 @@ KEPT_ASKED = "SHOW default_transaction_read_only"
 
 
 def check_kept(ask: Ask, session: Session) -> None:
-    """`UsageError` where a session that was opened to read only was not made so: a pooler drops
-    what is told at log-in, and what is set later stays in sessions that it hands to others.
+    """Raise `UsageError` if a session that was opened to read only is not read-only: a pooler drops
+    options of the log-in, and keeps later settings in sessions that it hands to others.
     """
     ((told,),) = ask(session, [KEPT_ASKED])[0]
     if told != "on":
@@ -112,12 +112,10 @@ FREE_CONNECTIONS = (
 
 
 class PostgresTables:
-    """The verbs of a server that runs already (`engines.Attaches`)."""
-
     _ask: Ask
 
     def list_tables(self, build: Build) -> list[str]:
-        """Every table where a new one goes that names no schema, by name."""
+        """Return every table of the schema where a new one goes by default, by name."""
         return [str(name) for (name,) in self._ask(make_session(build), [LISTED])[0]]
 
     def read_connection_limit(self, build: Build) -> int:
@@ -126,11 +124,9 @@ class PostgresTables:
         return int(said or 0)
 
     def read_rules(self, build: Build) -> ServerRules:
-        """What it may be asked in place."""
         return look_in_place(self._ask, make_session(build))
 
     def drop(self, build: Build, tables: Sequence[str]) -> None:
-        """Drops these tables, all or none, with the views on them."""
         quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in tables)
         self._ask(make_session(build), [f"DROP TABLE IF EXISTS {quoted} CASCADE"])
 
@@ -151,7 +147,6 @@ STILL_READING = (
 
 
 def make_session(build: Build) -> Session:
-    """How the driver reaches it."""
     login = url.read_login(build)
     if not url.is_read_only(build):
         return login.to_session("postgres")
@@ -226,7 +221,7 @@ def _parse_words(text: str) -> dict[str, str]:
 
 
 def _refuse_words(words: Mapping[str, str], known: tuple[str, ...]) -> None:
-    """`UsageError` for a word of libpq's that is not done here, or is not `known`."""
+    """Raise `UsageError` for a word of libpq's that is unsupported here, or is not `known`."""
     if strange := [it for it in words if it in REFUSED or (known and it not in known)]:
         hint = f"leave it out; a server's address has {', '.join((*PLACES, *KEPT))}"
         raise UsageError(f"'{strange[0]}' of a connection string is not supported", hint=hint)
@@ -267,8 +262,8 @@ def _build_url(words: dict[str, str], keys: dict[str, str]) -> str:
 def make_client_session(
     words: Mapping[str, str], environment: Mapping[str, str], program: str
 ) -> Session:
-    """The session that a program of PostgreSQL's would open: `words` are `host`, `port`, `user` and
-    `dbname` of its command line, where it has them; all else is the environment's.
+    """Return the session that a program of PostgreSQL's would open: `words` are `host`, `port`,
+    `user` and `dbname` of its command line; the environment has the rest.
 
     `dbname` may be a connection string. `UsageError` for what libpq reads and we do not.
     """
@@ -297,7 +292,6 @@ def make_client_session(
 
 
 def _parse_address(at: str) -> dict[str, str]:
-    """What of a spelled address was said; a part that was left out is the environment's."""
     found = _URL.fullmatch(f"postgres:{at}")
     words = _parse_places(found["at"]) if found else {}
     login = words.pop("login", "")

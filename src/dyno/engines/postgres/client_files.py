@@ -80,7 +80,6 @@ def _read_service(name: str, environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _parse_service(file: Path, name: str) -> dict[str, str] | None:
-    """The words of the section, None where the file has none of this name."""
     found: dict[str, str] | None = None
     inside = False
     for number, text in enumerate(file.read_text(errors="replace").splitlines(), 1):

@@ -115,7 +115,7 @@ def _strip_quotes(text: str) -> str:
 
 
 def _judge_all(build: Build, left: dict[str, str]) -> dict[str, tuple[str, str]]:
-    """By name what the program refuses, and what it says beside; it judges values only once it
+    """Return by name what the program refuses, and what it remarks; it judges values only once it
     knows every name, so it is asked until it takes the rest.
     """
     words = dict[str, tuple[str, str]]()
@@ -152,7 +152,7 @@ def _ask(build: Build, settings: Mapping[str, str], name: str) -> str:
 
 
 def _find_reason(name: str, value: str, group: str) -> str:
-    """What a setting belongs to that is not applied; empty where it is."""
+    """Return what a setting that is not applied belongs to, or ""."""
     if name in APPLIED:
         return ""
     if "." in name:
@@ -162,7 +162,6 @@ def _find_reason(name: str, value: str, group: str) -> str:
 
 
 def format_file(options: Sequence[ConfigOption]) -> str:
-    """A file of these settings."""
     return _format_lines({it.name: it.value or "" for it in options})
 
 
@@ -194,8 +193,8 @@ ASKED = (
 
 
 def liken_settings(ask: Ask, running: Session, build: Build) -> dict[str, str]:
-    """What was set there, and what it has where our profiles have a value: those that `build`
-    knows, over PostgreSQL's own defaults.
+    """Return what was set in the running server, and what it has where our profiles have a value:
+    the settings that `build` knows, over PostgreSQL's own defaults.
     """
     more = libraries.build_environment(build.libraries)
     told = process.ask_program([str(build.program), "--describe-config"], more)

@@ -47,9 +47,9 @@ class CountsTransactions:
     patience_s: float = PATIENCE_S
 
     def count_work(self, server: Server, after_disconnect: bool) -> dict[str, int]:
-        """Transactions that were committed or rolled back in the database, and the first alone;
-        parallel workers' not, and autovacuum's are among them. Nothing where the driver's backends
-        do not end, or nobody writes the count down.
+        """Return transactions that were committed or rolled back in the database, and the first
+        alone; without parallel workers', with autovacuum's. Empty if the driver's backends do not
+        end, or the server does not publish the count.
         """
         until_s = time.monotonic() + self.patience_s
         version, backends, now = self._ask_row(server, GONE)
@@ -68,7 +68,6 @@ class CountsTransactions:
         return {unit: commits + int(rolled_back or 0), "commits": commits}
 
     def _ask_row(self, server: Server, question: str) -> list[str | None]:
-        """What a question of one row is answered."""
         ((row,),) = self._ask(server.session, [question])
         return row
 
@@ -104,7 +103,7 @@ def weigh_database(
 
 
 def _rank_safety(settings: Mapping[str, str]) -> int:
-    """The place in `SURVIVES`: pages may be torn by a power cut, or lie nowhere but in memory."""
+    """Return the place in `SURVIVES`: a power cut may tear pages, or they are only in memory."""
     if settings["fsync"] == "off" or settings["full_page_writes"] == "off":
         return 1
     return 2 if settings["synchronous_commit"] == "off" else 3
@@ -164,8 +163,6 @@ KINDS: dict[str, WaitKind] = {
 
 
 class TellsPostgresWaits:
-    """The question, and its answer read."""
-
     waits_sql: ClassVar[str] = WAITS_SQL
     counted_as: ClassVar[tuple[str, ...]] = ("transactions", "collected_transactions", "commits")
 
@@ -196,12 +193,12 @@ VERSION = "SELECT current_setting('server_version_num')::int / 10000"
 
 
 class CountsPostgresInternals:
-    """The verb that asks for these counters."""
-
     _ask: Ask
 
     def count_internals(self, server: Server) -> dict[str, int]:
-        """Those that its version counts; the log's bytes of everybody, all else of the database."""
+        """Return those that its version counts; the log's bytes are of all databases, the rest of
+        this one.
+        """
         (((version,),),) = self._ask(server.session, [VERSION])
         wanted = {
             name: sql

@@ -66,8 +66,6 @@ WAL_FROM, SERIALIZE_FROM, NOTICES_FROM = 130000, 170000, 140000
 
 
 class ExplainsPostgresPath:
-    """The verb of `engines.ExplainsPath`."""
-
     _ask: Ask
 
     def open_path(
@@ -84,8 +82,6 @@ class ExplainsPostgresPath:
 
 
 class PostgresPath:
-    """The statement in one database of a server that runs already."""
-
     engine = "postgres"
     sample_s = 0.005
     end_source = "COMMIT of a message in the log"
@@ -129,7 +125,7 @@ class PostgresPath:
             self._prepare_inner(ask)
 
     def _judge_calls(self, talk: Talk) -> None:
-        """`UsageError` for what the statement calls and a rollback may not undo."""
+        """Raise `UsageError` for a call that a rollback may not undo."""
         rules = CallRules(self._quoting, self._request.writes)
         followed = judge_calls(talk, self._sql, rules)
         if followed:
@@ -144,7 +140,6 @@ class PostgresPath:
             )
 
     def _prepare_inner(self, ask: Ask) -> None:
-        """Statements inside functions, where the server tells this user of them."""
         if self._number < INNER_FROM:
             refused = "before 12 auto_explain writes to the server's log alone"
         else:
@@ -156,7 +151,6 @@ class PostgresPath:
             )
 
     def read_inner(self, talk: Talk) -> tuple[InnerStatement, ...]:
-        """By auto_explain's notices."""
         if not self._inner_sql:
             return ()
         talk(self._inner_sql, "counts")
@@ -194,8 +188,9 @@ class PostgresPath:
         return told
 
     def begin(self, talk: Talk) -> None:
-        """Who we are; and the server's word that the session only reads. What is asked first tells
-        whether this is the server itself: settings of a session behind a pooler are others', too.
+        """Read who we are; check that the server says the session only reads. The first question
+        shows whether this is the server itself: a session's settings behind a pooler are others',
+        too.
         """
         (begun,) = talk([BEGUN], "rows")
         ((pid, reads_only, limit_ms),) = begun.rows
@@ -219,11 +214,9 @@ class PostgresPath:
             self._is_judged = True
 
     def list_endings(self) -> list[str]:
-        """Ends the connection with its statement."""
         return [f"SELECT pg_terminate_backend({self._pid})"] if self._pid else []
 
     def read_wait(self, rows: Sequence[Sequence[str | None]]) -> SessionState | None:
-        """The wait event, and who holds what is waited for."""
         for kind, event, state, blockers in rows:
             if state == "active" and event != "ClientRead":
                 behind = f" held by process {blockers}" if blockers else ""
@@ -231,12 +224,13 @@ class PostgresPath:
         return None
 
     def extract_shape(self, talk: Talk) -> str:
-        """EXPLAIN without ANALYZE."""
         (answer,) = talk([f"EXPLAIN (COSTS OFF) {self._sql}"], "rows")
         return plan_shape(str(row[0]) for row in answer.rows)
 
     def play_round(self, talk: Talk) -> PathRound:
-        """An empty statement, PREPARE, EXPLAIN without and with the clock, and the bare one."""
+        """Play an empty statement, PREPARE, EXPLAIN without and with the clock, and the bare
+        one.
+        """
         empty = self._repeat(talk, [""], 0)
         prepare = [f"PREPARE {_PREPARED} AS {self._sql}", f"DEALLOCATE {_PREPARED}"]
         parsed = self._repeat(talk, prepare, 0)
@@ -304,7 +298,6 @@ class PostgresPath:
         return facts
 
     def _explain(self, talk: Talk, options: Sequence[str]) -> TimedAnswer:
-        """EXPLAIN ANALYZE, rolled back where it writes."""
         asked = f"EXPLAIN (ANALYZE, FORMAT JSON, {', '.join(options)}) {self._sql}"
         watches_io = self._asks_io and "TIMING ON" in options
         io = ["SET track_io_timing = on", "SET track_io_timing = off"] if watches_io else ["", ""]
@@ -355,7 +348,7 @@ def _read_json(answer: TimedAnswer) -> dict[str, Any]:
 
 
 def _find_us(told: Mapping[str, Any], *path: str) -> float:
-    """A time of EXPLAIN's, in µs; 0 where it tells none."""
+    """Return a time of EXPLAIN's, in µs; 0 if it has none."""
     value: Any = told
     for name in path:
         value = value.get(name, {}) if isinstance(value, Mapping) else {}

@@ -28,7 +28,6 @@ _GATHERS = ("Gather", "Gather Merge")
 
 
 def read_nodes(plan: Mapping[str, Any]) -> Iterator[NodeReading]:
-    """Every node, parents first."""
     subplans = {str(it["Subplan Name"])[4:]: it for it in _walk(plan) if _is_cte(it)}
     yield from _read_node(plan, 0, 1.0, subplans)
 
@@ -40,7 +39,7 @@ def _walk(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _is_cte(plan: Mapping[str, Any]) -> bool:
-    """It is executed by the scans of it, and not by the node that it stands under."""
+    """Return whether it is executed by the scans of it, and not by its parent node."""
     return str(plan.get("Subplan Name", "")).startswith("CTE ")
 
 
@@ -113,7 +112,7 @@ def _list_node_facts(plan: Mapping[str, Any]) -> Iterator[str]:
 
 
 def sum_io_us(plan: Mapping[str, Any]) -> float:
-    """Time in reads and writes of tables' pages by all nodes, in µs, where it is told."""
+    """Return all nodes' time in reads and writes of tables' pages, in µs, if the plan has it."""
     names = [
         f"{kind}I/O {what} Time" for kind in ("", "Shared ", "Local ") for what in ("Read", "Write")
     ]
@@ -121,7 +120,6 @@ def sum_io_us(plan: Mapping[str, Any]) -> float:
 
 
 def list_facts(clocked: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """What is known of a stage beside its time, by the stage's name."""
     plan, planning = clocked["Plan"], clocked.get("Planning", {})
     facts = {
         "optimise": (
@@ -186,8 +184,8 @@ _FUNCTION = re.compile(r"^.*\bfunction .*$", re.MULTILINE)
 
 
 def find_preparation(ask: Ask, session: Session) -> tuple[list[str], str]:
-    """The statements that make a session tell what is inside; none, and the server's reason, where
-    it does not let this user.
+    """Return the statements after which a session reports inner statements; none, and the server's
+    reason, if it refuses this user.
     """
     ((loaded,),) = ask(session, [LOADED])[0]
     load = [] if loaded else ["LOAD 'auto_explain'"]
@@ -210,8 +208,6 @@ def read_inner(answer: TimedAnswer) -> tuple[InnerStatement, ...]:
 
 
 class _Run:
-    """One run of a statement inside."""
-
     def __init__(self, us: float, told: dict[str, Any], context: str) -> None:
         self.us, self.plan = us, told["Plan"]
         self.sql = " ".join(str(told.get("Query Text", "")).split())
@@ -221,7 +217,7 @@ class _Run:
 
 
 def _list_runs(notices: Sequence[ServerNotice]) -> Iterator[_Run]:
-    """The statement itself is told, too, in no function."""
+    """Yield each run; the statement itself is reported, too, outside any function."""
     for each in notices:
         found = _PLAN.fullmatch(each.message)
         if not found or not each.context:

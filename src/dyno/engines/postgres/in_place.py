@@ -28,7 +28,6 @@ from dyno.workloads.replay.in_place import Harmless, ServerRules, taint_definiti
 
 
 def split_words(text: str) -> frozenset[str]:
-    """The words of a text."""
     return frozenset(text.split())
 
 
@@ -319,7 +318,9 @@ _Rows = list[list[str | None]]
 
 
 def look_in_place(ask: Ask, session: Session) -> ServerRules:
-    """What the server says; `UsageError` where no statement can be told from its text there."""
+    """Return what the server may be asked in place; `UsageError` if texts do not tell statements
+    there.
+    """
     state, named, own, unnamed, domains, views, foreign = ask(session, QUESTIONS)
     if unnamed:
         raise _build_untold_error([str(row[0]) for row in unnamed])
@@ -353,7 +354,9 @@ def _build_untold_error(things: Sequence[str]) -> UsageError:
 
 
 def _choose_harmless(named: _Rows, own: _Rows) -> Harmless:
-    """The listed functions and known extensions', without those that this server calls volatile."""
+    """Return the listed functions and known extensions', without those that this server has as
+    volatile.
+    """
     volatile = {str(name) for name, is_volatile in own if is_volatile == "t"} - VOLATILE
     unlisted = {str(name) for name, _ in own} - HARMLESS.functions
     added = {str(name) for name, is_harmless in named if is_harmless == "t"} - unlisted
@@ -361,7 +364,7 @@ def _choose_harmless(named: _Rows, own: _Rows) -> Harmless:
 
 
 def _describe_account(rights: Sequence[str | None]) -> str:
-    """What the account may write, in words; empty where nothing was found."""
+    """Return what the account may write, in words, or ""."""
     user, is_superuser, tables, schemas, may_create = rights
     if is_superuser == "t":
         return f"the account {user} is a superuser"

@@ -46,7 +46,6 @@ class StderrLog:
     written_by = f"{LOGS_ALL}, with %m and %p in log_line_prefix"
 
     def knows(self, head: Sequence[str]) -> bool:
-        """Is a line with LOG among the first?"""
         return any((found := _split_line(line)) and found[1] == "LOG" for line in head)
 
     def read(self, file: LogFile, limit: int) -> Log:
@@ -57,7 +56,7 @@ class StderrLog:
 
 
 def _split_line(line: str) -> tuple[str, str, str] | None:
-    """Prefix, severity and message of a line; None where it goes on with a message."""
+    """Return prefix, severity and message of a line; None if it continues a message."""
     end = line.find(":  ")
     while end >= 0:
         before = line[max(0, end - 9) : end]
@@ -71,7 +70,7 @@ def _split_line(line: str) -> tuple[str, str, str] | None:
 
 
 def _choose_reader(file: LogFile) -> PrefixReader | None:
-    """The reader of the log's prefixes; None where it has no statement."""
+    """Return the reader of the log's prefixes; None if the log has no statement."""
     prefixes, every, by = list[str](), list[str](), NOT_SHIPPED
     lines = file.read_lines(1 << 12)
     for number, line in lines:
@@ -168,7 +167,6 @@ class CsvLog:
     written_by = LOGS_ALL
 
     def knows(self, head: Sequence[str]) -> bool:
-        """Does it begin with a time, and have the columns?"""
         lines = [line for line in head if line.strip()]
         if lines and lines[0].strip('"').startswith("log_time"):
             del lines[0]  # names of columns, as COPY … WITH HEADER writes them
@@ -178,7 +176,6 @@ class CsvLog:
         return has_columns and row[_PROCESS_AT].isdecimal()
 
     def read(self, file: LogFile, limit: int) -> Log:
-        """All statements."""
         unread, notes = Reasons(), Reasons()
         entries = read_entries(_read_csv_log(file, limit, unread), unread, notes)
         return Log(self.kind, DIALECT, entries, unread, notes)
@@ -225,7 +222,7 @@ def _read_rows(file: LogFile, limit: int) -> Iterator[tuple[int, str, int]]:
 
 
 def _cut(row: list[str], number: int, letters: int) -> Message:
-    """The message of a row of which only the beginning is there."""
+    """Return the message of a row of which only the beginning is kept."""
     time, session, database, severity, text = (
         row[at] if len(row) > at else default
         for at, default in (
@@ -251,7 +248,6 @@ class JsonLog:
     written_by = LOGS_ALL
 
     def knows(self, head: Sequence[str]) -> bool:
-        """Is one of its first lines such an object?"""
         for line in head:
             if line.startswith("{") and _find_words(_parse_object(line)):
                 return True
@@ -260,14 +256,15 @@ class JsonLog:
         return is_cut and all(_find_value(first, it) for it in ("timestamp", "error_severity"))
 
     def read(self, file: LogFile, limit: int) -> Log:
-        """All statements."""
         unread, notes = Reasons(), Reasons()
         entries = read_entries(_read_json_log(file, limit, unread), unread, notes)
         return Log(self.kind, DIALECT, entries, unread, notes)
 
 
 def _find_words(said: dict[str, Any]) -> tuple[str, ...]:
-    """Time, session, database, severity, message, detail and user; empty of no message."""
+    """Return time, session, database, severity, message, detail and user; empty if it is no
+    message.
+    """
     record = said.get("record")
     if isinstance(record, dict) and "log_time" in record:
         return tuple(replace_no_letters(str(record.get(it) or "")) for it in _OPERATOR)

@@ -59,7 +59,7 @@ class PrefixReader(Protocol):
     """Reads prefixes of one form."""
 
     def read(self, prefix: str, by: Shipped = NOT_SHIPPED) -> PrefixWords | None:
-        """What a prefix says; None where it has another form."""
+        """Return what a prefix says; None if it has another form."""
 
 
 class KnownPrefix:
@@ -82,7 +82,6 @@ class KnownPrefix:
                 )
 
     def read(self, prefix: str, by: Shipped = NOT_SHIPPED) -> PrefixWords | None:
-        """What a prefix says; None where it has another form."""
         found = self._form.fullmatch(prefix)
         if found is None:
             return None
@@ -244,11 +243,10 @@ class _Names:
 
     @property
     def has_database(self) -> bool:
-        """Do statements' lines name one?"""
+        """Return whether statements' lines name one."""
         return self._first is not None and self._first.database is not None
 
     def check(self, prefix: str, parts: _Parts) -> None:
-        """One more line."""
         first = self._first = self._first or parts
         one: tuple[str, ...] = (first.database or "", *first.beside, *first.others)
         other: tuple[str, ...] = (parts.database or "", *parts.beside, *parts.others)
@@ -337,7 +335,9 @@ def guess_prefix(prefixes: list[str], every: list[str], by: Shipped = NOT_SHIPPE
 
 
 def _find_time(rows: Sequence[tuple[str, ...]], first: str) -> int:
-    """Which time from the left is the line's: another one is when its session began, or coarser."""
+    """Return which time from the left is the line's: another is when its session began, or is
+    coarser.
+    """
     width = min(map(len, rows))
     seconds = [[_parse_known(it) for it in row[:width]] for row in rows]
     for at in range(width):
@@ -360,14 +360,16 @@ def _parse_known(time: str) -> float:
 
 
 def _is_session_id(text: str, time: str) -> bool:
-    """Is the first part of it the second when a session began, not long before this time?"""
+    """Return whether its first part is the second when a session began, not long before this
+    time.
+    """
     age_s = _parse_known(time) - int(text.partition(".")[0], 16)
     return -ZONES_S <= age_s <= AGE_MOST_S
 
 
 def _find_process(rows: Sequence[_Parts], every: Sequence[_Parts], first: str) -> int:
-    """Which number from the left is the process: the only one, the one by which another counts
-    lines, or any of those that part the lines alike.
+    """Return which number from the left is the process: the only one, one by which another counts
+    lines, or any of those that split the lines alike.
     """
     width = min(len(row.numbers) for row in rows)
     columns = [[row.numbers[at] for row in rows] for at in range(width)]
@@ -401,8 +403,8 @@ def _find_process(rows: Sequence[_Parts], every: Sequence[_Parts], first: str) -
 
 
 def _is_line_count(lines: Sequence[tuple[int, int]], gap_most: int) -> bool:
-    """Does the second number grow with each line of the same first, by so much at most, and are
-    there such lines?
+    """Return whether the second number grows with each line of the same first, by `gap_most` at
+    most, and there are such lines.
     """
     latest, has_grown = dict[int, int](), False
     for session, count in lines:

@@ -92,8 +92,8 @@ _OFFSET = re.compile(r"<?([+-])(\d\d):?(\d\d)?:?(\d\d)?>?")
 
 
 def parse_seconds(text: str) -> float | None:
-    """A line's time in seconds since 1970, None of one that cannot be; a zone that is not known
-    counts as UTC.
+    """Return a line's time in seconds since 1970, None if it is invalid; an unknown zone counts as
+    UTC.
     """
     if text[10:11] == " ":
         fraction, _, zone = text[19:].partition(" ")
@@ -115,13 +115,13 @@ def parse_zone(zone: str) -> float | None:
 
 
 class _Zones:
-    """The zones of a log's times: one that is not known may stand alone, where it shifts all."""
+    """The zones of a log's times: an unknown one may be the only one, since it shifts all alike."""
 
     def __init__(self) -> None:
         self._seen = set[str]()
 
     def check(self, message: Message) -> None:
-        """`UsageError` where a zone is not known beside another."""
+        """Raise `UsageError` for an unknown zone beside another."""
         zone = message.time[19:].partition(" ")[2]
         if zone in self._seen:
             return
@@ -162,7 +162,7 @@ class _Values:
         self._longest = 0
 
     def explain_lost(self, values: tuple[str | None, ...]) -> str:
-        """Why these cannot be played; empty where they can."""
+        """Return why these cannot be played, or ""."""
         has_cut = False
         for value in filter(None, values):
             size = len(value) if value.isascii() else len(value.encode(errors="surrogateescape"))
@@ -182,7 +182,7 @@ class _Fetched:
         self._names = dict[str, set[str]]()
 
     def has_read(self, session: str, what: str) -> bool:
-        """Does this only fetch from what was read?"""
+        """Return whether this only fetches from what was read."""
         if what == "statement":
             return False
         names = self._names.setdefault(session, set())
@@ -201,7 +201,6 @@ NAMES = 100
 def read_entries(
     messages: Iterable[Message], unread: Reasons, notes: Reasons
 ) -> Iterator[LogEntry]:
-    """The statements of a log's messages."""
     cut, zones, fetched, latest_s = _Values(), _Zones(), _Fetched(), 0.0
     for message in messages:
         if message.severity != "LOG":

@@ -127,7 +127,6 @@ _SET = re.compile(
 
 
 def judge_session_words(tokens: Sequence[Token]) -> Judgement | None:
-    """What of a session's statement is played."""
     text = spell(tokens, '"')
     verb = tokens[0].word
     written = _VERBS.get(verb)
@@ -146,7 +145,7 @@ def _begin(text: str) -> Judgement | None:
 
 
 def _read_modes(text: str) -> str | None:
-    """The modes of a transaction but for its access; None where they are not understood."""
+    """Return the modes of a transaction but for its access; None if they are not understood."""
     found, at = "", 0
     while at < len(text):
         mode = _MODES.match(text, at)
@@ -207,7 +206,9 @@ def _read_set(text: str) -> Judgement | None:
 
 
 def _judge_default(name: str) -> Judgement:
-    """What a session began with is what the server was asked for, and what the driver set."""
+    """Return the judgement of a reset: to what the server was asked for, and what the driver
+    set.
+    """
     return Allowed(f"RESET {name}", asks=True)
 
 

@@ -112,7 +112,6 @@ UNTOUCHABLE = {*HELD, "unix_socket_directories", "data_directory", "config_file"
 
 
 def describe_options() -> dict[str, tuple[str, str]]:
-    """What `dyno show` says of each setting: its default and its meaning."""
     rows = {name: (row.cached, _describe_meaning(row)) for name, row in TABLE.items()}
     return OURS | rows
 
@@ -124,7 +123,7 @@ def _describe_meaning(row: SettingRow) -> str:
 
 
 def check_settings(settings: Mapping[str, str]) -> None:
-    """`UsageError` for what can be wrong whatever the version is."""
+    """Raise `UsageError` for what is wrong in any version."""
     for name in settings:
         _check_spelling(name)
     profile = settings.get("profile", "cached")
@@ -194,21 +193,22 @@ def format_settings_file(
 
 
 def check_compiler(build: Build, settings: Mapping[str, str]) -> None:
-    """`UsageError` where expressions are to be compiled and the build has no compiler of them."""
+    """Raise `UsageError` if expressions are to be compiled and the build has no compiler for
+    them.
+    """
     if settings.get("jit") == "on" and not has_compiler(build):
         raise UsageError(NO_COMPILER, cause="there is no llvmjit.so", hint=NO_COMPILER_HINT)
 
 
 def has_compiler(build: Build) -> bool:
-    """Has the build its own library that compiles expressions?"""
     return any(build.program.resolve().parents[1].rglob("llvmjit.so"))
 
 
 def try_out(
     build: Build, settings: Mapping[str, str], major: int, others: Iterable[str] = ()
 ) -> None:
-    """`UsageError` with the server's own words where it does not take a setting or its value; for
-    one that it has not, with the nearest of its own and of `others`.
+    """Raise `UsageError` with the server's own words if it refuses a setting or its value; for one
+    that it has not, with the nearest of its own and of `others`.
 
     It reads its file before it looks for data, so none are needed.
     """
@@ -243,7 +243,6 @@ def _build_refused_error(said: str, build: Build, config: str, others: Iterable[
 
 
 def quote_value(value: str) -> str:
-    """A value as the server's file takes it."""
     escaped = value.replace("\\", "\\\\").replace("'", "''")
     return f"'{escaped}'"
 
@@ -279,8 +278,8 @@ def read_settings(ask: Ask, server: Server) -> dict[str, str]:
 
 
 def require_compiler(ask: Ask, server: Server) -> None:
-    """`UsageError` where the library that compiles is there and does not load: before any phase,
-    since without it every trial would be another one than was asked for.
+    """Raise `UsageError` if the library that compiles is there and does not load: before any phase,
+    since without it no trial would be what was asked for.
     """
     if why := _explain_no_compiler(ask, server):
         hint = f"dyno clean, and fetch it anew; {NO_COMPILER_HINT}"
@@ -288,7 +287,7 @@ def require_compiler(ask: Ask, server: Server) -> None:
 
 
 def _explain_no_compiler(ask: Ask, server: Server) -> str:
-    """Why a server cannot compile expressions, whatever `jit` says; empty where it can."""
+    """Return why a server cannot compile expressions, whatever `jit` says, or ""."""
     try:
         ((is_there,),) = ask(server.session, ["SELECT pg_jit_available()"])[-1:][0]
     except TrialFailed as refused:
@@ -297,7 +296,7 @@ def _explain_no_compiler(ask: Ask, server: Server) -> str:
 
 
 def _check_read(asked: Mapping[str, str], found: Mapping[str, tuple[str, str]]) -> None:
-    """Of -1 the server makes what it likes; all else must be as it was asked for."""
+    """Raise unless all is as asked for; -1 lets the server choose."""
     for name, value in asked.items():
         runs_with, source = found.get(name, ("", "no setting of this version"))
         if source != "configuration file" and value != "-1":

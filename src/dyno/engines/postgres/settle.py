@@ -81,7 +81,7 @@ APART = "pg_toast."
 
 
 def preload(ask: Ask, server: Server) -> dict[str, str]:
-    """Reads all; answers how many tables and indexes that were, and how they were read."""
+    """Read all; return how many tables and indexes that were, and how they were read."""
     extension, relations = ask(server.session, [EXTENSION, RELATIONS])
     warmed = bool(extension) and (extension[0][0] == "t" or server.handle is not None)
     if warmed and extension[0][0] != "t":
@@ -144,7 +144,6 @@ def lay_cluster(build: Build, checksums: bool | None, data: Path) -> None:
 
 
 def list_init_options(build: Build, checksums: bool | None, data: Path) -> list[str]:
-    """How `initdb` of a build makes a cluster of ours."""
     options = ["--no-sync", "--encoding=UTF8", "--locale=C", "--auth=trust"]
     options += ["--username", NAME, "-D", str(data)]
     if checksums:
@@ -155,7 +154,7 @@ def list_init_options(build: Build, checksums: bool | None, data: Path) -> list[
 
 
 def close(data: Path) -> None:
-    """Lets nobody but us into the server on `data`; where a user wrote who may, that stays."""
+    """Deny others the server on `data`; a user's own rules of access stay."""
     access = data / "pg_hba.conf"
     if access.read_text() in (ANYBODY, ACCESS):
         access.write_text(ACCESS)
@@ -163,7 +162,7 @@ def close(data: Path) -> None:
 
 
 def _find_user() -> str:
-    """Our name as the kernel's number of us is looked up; no variable of ours counts."""
+    """Return our name by the kernel's number of us; the environment does not count."""
     try:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
@@ -265,7 +264,6 @@ def _find_tools(build: Build, folder: Path) -> Path:
 
 
 def _can_start(program: Path) -> bool:
-    """Does it find its libraries in this system?"""
     try:
         process.ask_program([str(program), "--version"])
     except DynoError:

@@ -89,7 +89,6 @@ OURS = {
 
 
 def check_profile(profile: str) -> None:
-    """`UsageError` where SQLite has no such profile."""
     if profile == "io-bound":
         hint = "it has no cache for all connections: data beyond memory, or cache_size, make reads"
         raise UsageError("sqlite has no profile 'io-bound'", hint=hint)
@@ -141,7 +140,7 @@ def _check_number(name: str, value: str) -> str:
 
 
 def name_answer(name: str, answer: str) -> str:
-    """What a PRAGMA answers, by its name where the engine says the name's place."""
+    """Return what a PRAGMA answers, by its name if the engine gives the name's place."""
     names = NAMES.get(name, ())
     return names[int(answer)] if answer.isdigit() and int(answer) < len(names) else answer
 
@@ -194,7 +193,6 @@ class Engine(ExplainsSqlitePath):
         self._ask = ask
 
     def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
-        """`UsageError` for what SQLite would ignore, as it does with most nonsense."""
         check_profile(settings.get("profile", PROFILES[0]))
         list_pragmas(settings)
         if _source.is_source(build):
@@ -208,7 +206,6 @@ class Engine(ExplainsSqlitePath):
             raise UsageError(f"sqlite@{build} takes no flags", hint=hint)
 
     def list_offers(self) -> list[Offer]:
-        """Every version that can be compiled."""
         return [
             Offer(
                 version,
@@ -224,12 +221,10 @@ class Engine(ExplainsSqlitePath):
         ]
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
-        """The library for a version (compiled), for `system`, or at a path."""
         self.check(build, flags, {})
         return find_library(build or self.versions[-1], flags, say)
 
     def plan_build(self, place: str, flags: dict[str, str], say: Say) -> BuildPlan:
-        """How the tree at `place` will be built."""
         return _source.plan_source("sqlite", place, flags, say)
 
     def start(
@@ -239,7 +234,6 @@ class Engine(ExplainsSqlitePath):
         settings: dict[str, str],
         under: StartConditions = NO_CONDITIONS,
     ) -> Server:
-        """A session on a new database in `home`; nothing is opened yet."""
         return _library.start_library(build, home, pragmas=list_pragmas(settings))
 
     def settings(self, server: Server) -> dict[str, str]:
@@ -263,7 +257,6 @@ class Engine(ExplainsSqlitePath):
         return {**found, **waits, "version": version}
 
     def extract_plan(self, rows: list[list[str | None]]) -> str:
-        """The plan's steps, in words that all versions share."""
         steps = [PlanStep(str(row[0]), str(row[1]), str(row[-1])) for row in rows]
         return "\n".join(convert_steps(steps))
 
@@ -283,7 +276,6 @@ class Engine(ExplainsSqlitePath):
         """Nothing to stop: the engine ends with the driver's connections."""
 
     def select_file_settings(self, settings: dict[str, str]) -> dict[str, str]:
-        """What the file's own pages hold."""
         filed = {name: settings[name] for name in FILED if name in settings}
         return filed | ({"profile": "stock"} if settings.get("profile") == "stock" else {})
 
@@ -324,5 +316,4 @@ def _rank_safety(journal_mode: str, synchronous: str) -> int:
 
 
 def _extract_single(rows: list[list[str | None]]) -> str:
-    """The first field of an answer; empty where there is none (an option left out of a build)."""
     return (rows[0][0] if rows and rows[0] else None) or ""

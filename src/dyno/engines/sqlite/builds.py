@@ -94,7 +94,6 @@ def _make_from_crate(asked: str, flags: dict[str, str], say: Say) -> Build:
 
 
 def _describe(build: str, program: Path, source: str = "file") -> Build:
-    """The build as the library itself describes it."""
     said = LIBRARY.ask(program)
     facts = {
         "source": source,

@@ -61,7 +61,6 @@ class PlanStep:
 
 
 def convert_steps(steps: Sequence[PlanStep]) -> list[str]:
-    """The steps of a plan, in the words of all versions."""
     named = {match[1] for step in steps if (match := _SUBQUERY.match(step.words))}
     repeated: set[str] = set()
     converted = []
@@ -113,8 +112,6 @@ UNREAD = (
 
 
 class SqlitePath(EmbeddedPath):
-    """The statement in one file."""
-
     engine = "sqlite"
 
     def __init__(self, build: Build, file: Path, request: PathRequest) -> None:
@@ -139,17 +136,15 @@ class SqlitePath(EmbeddedPath):
             )
 
     def begin(self, talk: Talk) -> None:
-        """The connection's own word that it only reads."""
+        """Check that the connection itself says it only reads."""
         (answer,) = talk(["PRAGMA query_only"], "rows")
         if answer.rows != [["1"]] and not self._request.writes:
             raise UsageError("SQLite did not make the connection read-only")
 
     def extract_shape(self, talk: Talk) -> str:
-        """EXPLAIN QUERY PLAN's steps."""
         return "\n".join(convert_steps(_explain(talk, self._sql)))
 
     def play_round(self, talk: Talk) -> PathRound:
-        """Prepared, prepared and executed, and as a text: each as often as a round has it."""
         prepared = _find_median(talk([self._sql] * self.repeats, "prepares"))
         executed = _find_median(
             talk(list(self.bare) * self.repeats, "executes")[len(self.bare) // 2 :: len(self.bare)]
@@ -187,7 +182,6 @@ def _count(text: str | None) -> float:
 
 
 def _read_node(step: PlanStep, depth: int, scans: Mapping[str, tuple[float, float]]) -> NodeReading:
-    """A step; its rows are those of a loop, as every engine tells them."""
     loops, rows = scans.get(step.words, (None, None))
     per_loop = rows / loops if loops and rows is not None else rows
     return NodeReading(depth, step.words, rows=per_loop, loops=loops)
@@ -213,16 +207,12 @@ def _list_facts(answer: TimedAnswer) -> dict[str, tuple[str, ...]]:
 
 
 class ExplainsSqlitePath:
-    """The verbs of `engines.ExplainsPath` and `engines.ExplainsFiles`."""
-
     def is_own_file(self, head: bytes) -> bool:
-        """Does a file that begins so hold a database of SQLite's?"""
         return head.startswith(MAGIC)
 
     def open_path(
         self, place: str, flags: Mapping[str, str], request: PathRequest, build: str = ""
     ) -> SqlitePath:
-        """The path in a file, by the library of a build."""
         file = check_file(place, flags)
         return SqlitePath(
             find_library(build or tuple(CRATES)[-1], {}, lambda _: None), file, request
