@@ -28,7 +28,7 @@ GUARD = 'test "$PPID" = "$0" && exec "$@"'
 
 @dataclass(frozen=True)
 class Account:
-    """A user of this machine; `switch` says that it is not who we are."""
+    """A user of this machine; `switch` says that we are another."""
 
     name: str
     uid: int
@@ -37,7 +37,7 @@ class Account:
 
 
 def find_server_account() -> Account:
-    """The user whom servers run as; `HostError` where root has nobody to switch to."""
+    """Return the user whom servers run as; `HostError` if root has no other user."""
     uid = os.geteuid()
     if uid:
         return Account(str(uid), uid, os.getegid(), switch=False)
@@ -66,7 +66,7 @@ def build_account_prefix(user: Account, death: signal.Signals) -> list[str]:
 
 
 def give_folder(user: Account, folder: Path) -> None:
-    """Makes `folder`, and all in it, `user`'s alone; nothing to do where we are that user."""
+    """Make `folder`, and all in it, `user`'s alone."""
     folder.chmod(0o700)
     if not user.switch:
         return
@@ -107,11 +107,9 @@ class Socket:
 
     @property
     def folder(self) -> Path | None:
-        """The folder, if it was made for the socket."""
         return self.path.parent if self.passing else None
 
     def remove(self) -> None:
-        """Removes the folder, if it was made for the socket."""
         if self.held:
             self.held.remove()
 

@@ -21,11 +21,11 @@ _DELETED = " (deleted)"
 
 
 def find_server_pid(session: Session, programs: Collection[str]) -> int | None:
-    """The process of a server that runs on this machine; None where it is not found.
+    """Return the process of a server that runs on this machine; None if it is not found.
 
-    Behind a socket it is whoever listens there. Behind a port it must be one of `programs` (by its
-    file, or as the kernel calls it): a container's proxy or a pooler listens in the place of
-    servers.
+    Behind a socket it is the process that listens there. Behind a port it must be one of `programs`
+    (by its file, or as the kernel calls it): a container's proxy or a pooler listens there in its
+    place.
     """
     host = str(session["host"])
     if host.startswith("/"):
@@ -49,14 +49,13 @@ def find_local_pid(path: str) -> int | None:
 
 
 def _list_candidates(programs: Collection[str]) -> Iterator[int]:
-    """Processes that run one of these programs."""
     for entry in os.scandir("/proc"):
         if entry.name.isdigit() and _list_names(int(entry.name)) & set(programs):
             yield int(entry.name)
 
 
 def _list_names(pid: int) -> set[str]:
-    """What its program is called; nothing of one that is another user's, or gone."""
+    """Return what its program is called; empty for another user's process, or a dead one."""
     found = set()
     with suppress(OSError):
         found.add(Path(f"/proc/{pid}/comm").read_text().strip())
@@ -78,8 +77,8 @@ def _resolve(host: str) -> set[str]:
 
 
 def _is_listening(pid: int, port: int, addresses: set[str]) -> bool:
-    """Does the process hold a socket that listens there? A loopback address is that of our own
-    network namespace, any other that of the process's.
+    """Return whether the process holds a socket that listens there. A loopback address is that of
+    our own network namespace, any other that of the process's.
     """
     with suppress(OSError):
         is_near = read_link(f"/proc/{pid}/ns/net") == read_link("/proc/self/ns/net")
@@ -91,7 +90,6 @@ def _is_listening(pid: int, port: int, addresses: set[str]) -> bool:
 
 
 def _list_local_addresses(pid: int) -> set[str]:
-    """The addresses of the process's network namespace."""
     found, last = set(), ""
     for line in Path(f"/proc/{pid}/net/fib_trie").read_text().splitlines():
         if "|--" in line:
@@ -127,5 +125,4 @@ def _list_listening_sockets(port: int, pid: int) -> set[str]:
 
 
 def read_link(path: str) -> str:
-    """Where a link of the kernel's leads."""
     return str(Path(path).readlink())

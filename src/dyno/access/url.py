@@ -44,7 +44,7 @@ class Login:
     proof: Mapping[str, Any] = field(default_factory=dict)
 
     def to_session(self, kind: str, **more: Any) -> Session:
-        """The session of this kind with this login, and the kind's own fields."""
+        """Return the session of this kind with this login, and the kind's own fields."""
         tls = {"mode": self.tls, "ca": self.ca}
         return {
             "kind": kind,
@@ -118,13 +118,12 @@ class Address:
 
     @property
     def text(self) -> str:
-        """The address without its password."""
         user, host, database = (quote(it, safe="") for it in (self.user, self.host, self.database))
         return f"//{user}@{host}:{self.port}/{database}"
 
 
 def is_url(build: str) -> bool:
-    """Does this build name a server that runs already?"""
+    """Return whether this build names a server that runs already."""
     return build.startswith("//")
 
 
@@ -154,7 +153,7 @@ def parse_url(build: str, port: int, defaults: Mapping[str, str] = NO_DEFAULTS) 
 
 
 def check_url(build: str, flags: Mapping[str, str], settings: Mapping[str, str]) -> None:
-    """`UsageError` where a URL carries settings, or anything else a URL's keys."""
+    """Raise `UsageError` if a URL carries settings, or other keys than a URL's."""
     if not is_url(build):
         if flags:
             raise UsageError(f"'{next(iter(flags))}' needs the URL of a server that runs already")
@@ -220,19 +219,19 @@ def read_proof(words: Mapping[str, str]) -> dict[str, Any]:
 
 
 def is_read_only(build: Build) -> bool:
-    """Does its URL say that nothing is written there?"""
+    """Return whether its URL says that nothing is written there."""
     return build.facts.get("readonly") == "on"
 
 
 def find_time_limit_s(build: Build) -> int:
-    """What a statement may take where the URL says that nothing is written: seconds."""
+    """Return what a statement may take if the URL says that nothing is written: seconds."""
     return int(build.facts["time_limit"])
 
 
 def read_fields(
     kind: str, questions: Sequence[str], answers: Sequence[Sequence[Sequence[str | None]]]
 ) -> list[str]:
-    """The one field that each answer must have; `UsageError` where it has none: whatever listens
+    """Return the one field that each answer must have; `UsageError` if it has none: what listens
     there is no server of this kind (`MySQL`).
     """
     found = []
@@ -246,7 +245,7 @@ def read_fields(
 
 
 def is_here(host: str) -> bool:
-    """Is it this machine, by whatever name? No wire leads out of it then."""
+    """Return whether it is this machine, by any name: no wire leads out of it then."""
     if NEAR.fullmatch(host):
         return True
     try:
@@ -257,7 +256,7 @@ def is_here(host: str) -> bool:
 
 
 def _is_own(family: int, at: Any) -> bool:
-    """The kernel lets a socket have no address but the machine's own."""
+    """Bind an address: the kernel allows none but the machine's own."""
     with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as line:
         line.bind(at)
         return True

@@ -10,7 +10,7 @@ Word = Literal["same", "differs", "undecidable", "not compared"]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of an answer; `type` is the engine's own name of it, empty where nobody knows."""
+    """A column of an answer; `type` is the engine's own name of it, "" if unknown."""
 
     name: str
     type: str = ""
@@ -38,7 +38,7 @@ class Answer:
     """All that a statement is answered with. A cell is as the engine spells it; None is NULL.
 
     `cut` says why the rows are not all here: rows that are not whole are not compared. What the
-    engine does not tell (rows changed, an insert id) is None.
+    engine does not report (rows changed, an insert id) is None.
     """
 
     columns: tuple[Column, ...] = ()

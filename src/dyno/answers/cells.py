@@ -88,8 +88,8 @@ def make_form(family: Family) -> Callable[[str], Hashable]:
 
 
 def guess_form(text: str) -> Hashable:
-    """Return the form of a cell of which nobody knows the type, by its looks: to say that a
-    difference may be one of spelling, never that there is none.
+    """Return the form of a cell of unknown type, by its looks: to say that a difference may be one
+    of spelling, never that there is none.
     """
     number = parse_number(text)
     if number is None:
@@ -110,7 +110,7 @@ def matches_number(text: str, number: int) -> bool:
 
 
 def parse_number(text: str) -> Decimal | None:
-    """Return the number that a text is; None where it is none, or is written as no engine does."""
+    """Return the number that a text is; None if it is none, or is written as no engine does."""
     if (
         len(text) > _EXACT.prec
         or not _NUMBER.fullmatch(text)
@@ -202,7 +202,6 @@ def _count_digits(text: str) -> int:
 
 
 def describe_spelling(family: Family, one: str, other: str) -> str:
-    """Return why two texts of one value differ."""
     why = {
         "exact": "a number has another scale",
         "float": "a float has other digits of the same value",

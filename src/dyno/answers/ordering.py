@@ -162,7 +162,6 @@ def _find_close(tokens: Sequence[Token], start: int) -> int:
 
 
 def _measure_levels(tokens: Sequence[Token]) -> list[int]:
-    """For each token how many brackets are open around it; those themselves lie outside."""
     levels, depth = [], 0
     for token in tokens:
         depth -= token.mark in (")", "]")
@@ -172,7 +171,7 @@ def _measure_levels(tokens: Sequence[Token]) -> list[int]:
 
 
 def _is_clause(tokens: Sequence[Token], place: int) -> bool:
-    """A clause begins here, and no operator or function has the same word."""
+    """Return whether a clause begins here, and not an operator or function of the same word."""
     word = tokens[place].word or tokens[place].mark
     before = tokens[place - 1] if place else Token("mark", "")
     after = tokens[place + 1].word if place + 1 < len(tokens) else ""
@@ -225,7 +224,7 @@ def _skip_leading(tokens: Sequence[Token], place: int) -> int:
 def _split_list(
     tokens: Sequence[Token], levels: Sequence[int], start: int, end: int
 ) -> tuple[tuple[Token, ...], ...]:
-    """What commas at the text's own level part."""
+    """Split at the commas of the text's own level."""
     commas = [at for at in range(start, end) if levels[at] == 0 and tokens[at].mark == ","]
     bounds = [start - 1, *commas, end]
     return tuple(tuple(tokens[one + 1 : other]) for one, other in pairwise(bounds))
@@ -307,7 +306,7 @@ def _locate_key(
 
 
 def _is_same_column(key: tuple[tuple[str, str], ...], item: tuple[tuple[str, str], ...]) -> bool:
-    """The same expression, or one column that only one of them qualifies."""
+    """Return whether it is the same expression, or one column that only one of them qualifies."""
     if key == item:
         return True
     one, other = _extract_last_name(key), _extract_last_name(item)
@@ -315,14 +314,16 @@ def _is_same_column(key: tuple[tuple[str, str], ...], item: tuple[tuple[str, str
 
 
 def _extract_last_name(tokens: tuple[tuple[str, str], ...]) -> str:
-    """The column's own name of `a`, `t.a` or `s.t.a`; empty for any other expression."""
+    """Return the column's own name of `a`, `t.a` or `s.t.a`; "" for any other expression."""
     names, dots = tokens[::2], tokens[1::2]
     is_path = len(tokens) % 2 == 1 and all(it == ("mark", ".") for it in dots)
     return names[-1][1] if is_path and all(kind == "name" for kind, _ in names) else ""
 
 
 def _read_limit(tokens: Sequence[Token], levels: Sequence[int], rows: int) -> tuple[bool, bool]:
-    """Does a LIMIT end, and an OFFSET begin, among rows that another order would leave out?"""
+    """Return whether a LIMIT ends, and an OFFSET begins, among rows that another order would leave
+    out.
+    """
     ends = begins = False
     for place, (token, level) in enumerate(zip(tokens, levels, strict=True)):
         if level or (place and tokens[place - 1].mark == "."):
@@ -343,7 +344,7 @@ def _read_limit(tokens: Sequence[Token], levels: Sequence[int], rows: int) -> tu
 
 
 def _is_reached(count: Token, rows: int) -> bool:
-    """Are there as many rows as may be? Of a number that is not in the text nobody knows."""
+    """Return whether there are as many rows as may be; True if the number is not in the text."""
     return not count.text.isdecimal() or rows >= int(count.text)
 
 

@@ -82,15 +82,12 @@ def compare_rows(base: Sequence[Row], other: Sequence[Row], reader: RowReader) -
 
 
 class _Comparison:
-    """Two lists of rows, with the forms of their cells."""
-
     def __init__(self, base: Sequence[Row], other: Sequence[Row], reader: RowReader) -> None:
         self.base, self.other, self.reader = base, other, reader
         self.open = reader.openness
         self.ours, self.theirs = reader.make_forms(base), reader.make_forms(other)
 
     def judge(self) -> Sameness:
-        """The word of the rows."""
         if len(self.base) != len(self.other):
             return self._judge_numbers()
         at = self._find_other_key()
@@ -116,7 +113,6 @@ class _Comparison:
         return tuple(form[column] for column in self.open.keys)
 
     def _find_other_key(self) -> int | None:
-        """The first place at which the rows have other keys."""
         if not self.open.keys:
             return None
         pairs = zip(self.ours, self.theirs, strict=True)
@@ -124,7 +120,7 @@ class _Comparison:
         return next((at for at, is_other in places if is_other), None)
 
     def _judge_order(self, at: int) -> Sameness:
-        """The same rows, whose keys are in another order."""
+        """Judge the same rows, whose keys are in another order."""
         pairs = zip(self.ours, self.theirs, strict=True)
         if all(self._strip_key(one) == self._strip_key(other) for one, other in pairs):
             why = "a collation may hold keys equal that differ in case, accents or blanks"
@@ -169,7 +165,6 @@ class _Comparison:
         return self._say("undecidable", f"rows are in another order: {why}", "order", [at], [at])
 
     def _judge_unequal(self, ours: list[int], theirs: list[int]) -> Sameness:
-        """Rows without an equal, which tolerance may explain."""
         if self.open.chooses:
             return self._say("undecidable", self.open.chooses, "rows", ours, theirs)
         pairs = self._pair(ours, theirs)
@@ -187,7 +182,7 @@ class _Comparison:
         return self._say("undecidable", "; ".join(reasons), "rows", *shown)
 
     def _are_in_place(self, pairs: Sequence[tuple[int, int]]) -> bool:
-        """Do the rows come in one order, where the text asks for any? What ties may not."""
+        """Return whether the rows come in one order, if the text asks for any; ties may not."""
         paired = {one for one, _ in pairs}
         left = (at for at in range(len(self.ours)) if at not in paired)
         return not self.open.is_ordered or (
@@ -196,7 +191,6 @@ class _Comparison:
         )
 
     def _count_digits(self, ours: int, theirs: int) -> int:
-        """To how many digits all floats of two rows agree."""
         floats = zip(
             self._list_floats(self.base[ours]), self._list_floats(self.other[theirs]), strict=True
         )
@@ -270,7 +264,9 @@ class _Comparison:
         )
 
     def _list_reasons(self, ours: int, theirs: int) -> Iterator[tuple[str, bool]]:
-        """Why two rows that were paired are not equal, and is it a difference for certain?"""
+        """Yield why two rows that were paired are not equal, and whether that is a difference for
+        certain.
+        """
         for column, (one, other) in enumerate(
             zip(self.base[ours], self.other[theirs], strict=True)
         ):

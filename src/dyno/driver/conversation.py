@@ -53,14 +53,14 @@ T = TypeVar("T")
 
 
 class LateAnswer(TrialFailed):
-    """The engine did not answer within the limit; what it was asked may still go on there."""
+    """The engine did not answer within the limit; it may still be at work."""
 
 
 class _Driver:
     """A driver that answers question after question, until one has no answer."""
 
     def __init__(self) -> None:
-        """Starts it; `HostError` where it cannot be started."""
+        """Start it; `HostError` if it cannot be started."""
         self.origin = _observe_origin()
         # what it complains of: a pipe would be full one day, and it would wait for us to read it
         self._words = os.fdopen(os.memfd_create("words"), "rb")
@@ -87,9 +87,10 @@ class _Driver:
         mode: AskMode = "rows",
         closes: bool = False,
     ) -> Any:
-        """The answers or an error event, as JSON; `closes`: the connection is closed by then.
+        """Return the answers or an error event, as JSON; `closes`: the connection is closed by
+        then.
 
-        `TrialFailed` where there is none, `LateAnswer` for its time: the driver has ended then.
+        `TrialFailed` without an answer, `LateAnswer` for its time: the driver has ended then.
         """
         question = {"version": VERSION, "session": session, "statements": list(statements)}
         line = json.dumps({**question, "mode": mode, "closes": closes})
@@ -105,7 +106,6 @@ class _Driver:
             raise
 
     def _read_answer(self, line: str, statements: Sequence[str], limit_s: float) -> bytes:
-        """The line that answers this one."""
         limit_s = subprocesses.choose_limit(limit_s)
         self._lines.say(line)
         try:
@@ -123,7 +123,6 @@ class _Driver:
             raise TrialFailed(f"{tell_endless('the engine')}: {shown}") from None
 
     def close(self) -> None:
-        """Ends it with its connection, at once."""
         self.process.kill()
         for pipe in (self.process.stdin, self.process.stdout, self._words):
             if pipe is not None:
@@ -133,8 +132,8 @@ class _Driver:
 
 
 def _observe_origin() -> tuple[object, ...]:
-    """What a driver takes over when it is started, and keeps: its program as built, environment and
-    working folder.
+    """Return what a driver takes over when it is started, and keeps: its program as built,
+    environment and working folder.
     """
     program = find_driver()
     built, folder = program.stat(), Path().stat()
@@ -150,7 +149,7 @@ os.register_at_fork(after_in_child=_idle.clear)
 
 
 def _find_idle() -> _Driver:
-    """A driver that waits and is as one would be that is started now; else one that is."""
+    """Return an idle driver that is as one started now would be; else a new one."""
     origin = _observe_origin()
     with suppress(IndexError):
         while True:
@@ -191,7 +190,7 @@ def ask(
 
 
 def _count_answers(said: bytes) -> int:
-    """How many answers of a list are whole, in its beginning."""
+    """Return how many answers of a list are whole, in its beginning."""
     text, decoder = said.decode(errors="replace"), json.JSONDecoder()
     at = count = 0
     while at < len(text):
@@ -206,8 +205,8 @@ def _count_answers(said: bytes) -> int:
 class Conversation:
     """Answers as `ask` does, but keeps its driver and connection from one question to the next.
 
-    After any failure the next question begins anew. One at a time may ask; whoever asks of another
-    session opens that one in place of the first.
+    After any failure the next question begins anew. One thread at a time may ask; asking of another
+    session replaces the first.
     """
 
     def __init__(self, limit_s: float = QUESTION_S) -> None:
@@ -216,17 +215,17 @@ class Conversation:
         self._driver: _Driver | None = None
 
     def __call__(self, session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
-        """The rows of each statement as text; `TrialFailed` as `driver.ask`."""
+        """Return the rows of each statement as text; `TrialFailed` as `driver.ask`."""
         return self._ask_for(session, statements, "rows", extract_rows)
 
     def ask_timed(
         self, session: Session, statements: Sequence[str], mode: AskMode = "rows"
     ) -> list[TimedAnswer]:
-        """The answers with their times; `LateAnswer` where one took longer than the limit."""
+        """Return the answers with their times; `LateAnswer` if one took longer than the limit."""
         return self._ask_for(session, statements, mode, extract_answers)
 
     def ask_whole(self, session: Session, statements: Sequence[str]) -> list[WholeAnswer]:
-        """All that each is answered with; a refusal is an answer."""
+        """Return all that each is answered with; a refusal is an answer."""
         return self._ask_for(session, statements, "contents", extract_whole_answers)
 
     def _ask_for(
@@ -248,18 +247,16 @@ class Conversation:
 
     @property
     def pid(self) -> int | None:
-        """Its driver, while there is one."""
         return self._driver.process.pid if self._driver else None
 
     def abandon(self) -> None:
-        """Waits for no answer any more: to be called by another thread. `TrialFailed` where one is
-        waited for.
+        """Wait for no answer any more (for another thread to call): a waiting one gets
+        `TrialFailed`.
         """
         if driver := self._driver:
             subprocesses.kill(driver.process)
 
     def close(self) -> None:
-        """Ends the connection, at once."""
         driver, self._driver = self._driver, None
         if driver is not None:
             driver.close()

@@ -23,7 +23,7 @@ class ServerWords:
 
     `opening` is sent first by every session, `{second}` the time of its first statement, in seconds
     since 1970; `process` asks a session for its own process, and `waits` answers a row where
-    `{process}` waits for a lock, no sooner than `spacing_s` after it was asked before.
+    `{process}` waits for a lock, at most every `spacing_s`.
     """
 
     opening: tuple[str, ...] = ()
@@ -33,8 +33,8 @@ class ServerWords:
 
 
 class LogPlayed(Record):
-    """How many statements and sessions were played; those that waited for a lock and that were
-    given up; connections that were lost.
+    """How many statements and sessions were played; those that waited for a lock and those that
+    were abandoned; connections that were lost.
     """
 
     statements: int
@@ -59,7 +59,7 @@ class LogQuestion:
 
 
 def play_log(session: Session, question: LogQuestion, words: ServerWords) -> LogPlayed:
-    """Plays the log and writes its answers; `TrialFailed` where the server is lost for good."""
+    """Play the log and write its answers; `TrialFailed` if the server is lost for good."""
     line = {
         "version": VERSION,
         "session": session,
@@ -81,8 +81,8 @@ def play_log(session: Session, question: LogQuestion, words: ServerWords) -> Log
 
 @dataclass(frozen=True)
 class LogAnswer:
-    """What the statement at a place was answered with, as it was written down: two that are equal
-    are the same answer. `elapsed_ns` is what it took, waits for locks among it.
+    """What the statement at a place was answered with, as written down: two that are equal are the
+    same answer. `elapsed_ns` is what it took, waits for locks included.
     """
 
     place: int
@@ -91,22 +91,20 @@ class LogAnswer:
 
     @property
     def is_refused(self) -> bool:
-        """Is it the engine's refusal?"""
         return b'"refusal":{' in self.line
 
     @property
     def is_cut(self) -> bool:
-        """Is it not there, or too long to be told whole?"""
+        """Return whether it is missing, or too long to be kept whole."""
         return b'"cut":' in self.line
 
     def read(self) -> WholeAnswer:
-        """The answer as data."""
         return read_whole_answer(json.loads(self.line))
 
 
 def read_log_answers(file: Path) -> Iterator[LogAnswer]:
-    """The answers of a file in the order of the log's statements: those that waited for a lock were
-    written later, and what came before them is held until then.
+    """Yield the answers of a file in the order of the log's statements: those that waited for a
+    lock were written later, and earlier ones are held until then.
     """
     held, due = dict[int, LogAnswer](), 0
     with file.open("rb") as lines:

@@ -48,7 +48,7 @@ class CpuSampler:
     """
 
     def __init__(self, period_ns: int = PERIOD_NS) -> None:
-        """Starts the sampler's process; `HostError` where it cannot be started."""
+        """Start the sampler's process; `HostError` if it cannot be started."""
         self.period_ns = period_ns
         try:
             self._process = subprocess.Popen(
@@ -66,7 +66,6 @@ class CpuSampler:
 
     @property
     def pid(self) -> int:
-        """The sampler's own process."""
         return self._process.pid
 
     def start(
@@ -77,26 +76,26 @@ class CpuSampler:
         scope: SamplingScope | None = None,
         slice_ns: int | None = None,
     ) -> SamplingStarted:
-        """Begins to sample; `HostError` where the kernel does not permit it. None of `pids` may be
+        """Begin to sample; `HostError` if the kernel does not permit it. None of `pids` may be
         another's descendant. `scope` None: what costs least of what is permitted. With `slice_ns`
-        the samples are told apart by time (`name_slices`).
+        the samples are separated by time (`name_slices`).
         """
         request = {"pids": list(pids), "period_ns": self.period_ns, "stacks": stacks}
         self._lines.say(json.dumps({**request, "scope": scope, "slice_ns": slice_ns}))
         return decode.decode(SamplingStarted, self._read_answer())
 
     def stop(self) -> None:
-        """Ends the sampling, at once."""
+        """End the sampling, at once."""
         self._lines.say("stop")
         self._read_answer()
 
     def name(self) -> list[CpuProfile]:
-        """What was met of each of the processes, in their order, while they stand."""
+        """Return what each of the processes was seen executing, in their order, while they live."""
         self._lines.say("name")
         return [decode.decode(CpuProfile, each) for each in self._read_answer()]
 
     def name_slices(self) -> list[tuple[CpuProfile, tuple[CpuSlice, ...]]]:
-        """The same with their slices, or what was met until now where it goes on."""
+        """Return the same with their slices, or up to now if it goes on."""
         self._lines.say("name")
         answers = self._read_answer()
         slices = [each.pop("slices", []) for each in answers]
@@ -109,7 +108,6 @@ class CpuSampler:
         ]
 
     def close(self) -> None:
-        """Ends the sampler's process."""
         self._process.kill()
         self._process.communicate()
 

@@ -24,7 +24,7 @@ LOOK_AGAIN_S = 0.0002
 
 
 def read_unless_refused(read: Callable[[], dict[str, float]]) -> dict[str, float]:
-    """What `read` answers; nothing where the kernel refuses us a part of it."""
+    """Return what `read` answers; nothing if the kernel refuses us a part of it."""
     with suppress(PermissionError):
         return read()
     return {}
@@ -90,7 +90,9 @@ def _walk_children(root: int) -> Iterator[int]:
 
 
 def _is_standing_still(pid: int) -> bool:
-    """Has every task of `pid` stopped or ended? True for one that we may not signal."""
+    """Return whether every task of `pid` is stopped or ended; True for one that we may not
+    signal.
+    """
     for task in _list_tasks(pid):
         fields = _read(task / "stat").rpartition(b")")[2].split()
         if fields and fields[0] not in STILL:
@@ -99,7 +101,7 @@ def _is_standing_still(pid: int) -> bool:
 
 
 def _may_signal(pid: int) -> bool:
-    """Is it there, and ours to stop?"""
+    """Return whether it is there, and ours to stop."""
     with suppress(OSError):
         os.kill(pid, 0)
         return True
@@ -107,14 +109,13 @@ def _may_signal(pid: int) -> bool:
 
 
 def _list_tasks(pid: int) -> list[Path]:
-    """The folders of the living tasks of `pid`; none where it is gone or not ours to see."""
     with suppress(PermissionError):
         return list_threads(pid)
     return []
 
 
 def _read(file: Path) -> bytes:
-    """A file of the kernel's; empty where its process is gone or not ours to see."""
+    """Return a file of the kernel's; empty if its process is gone or not ours to see."""
     with suppress(OSError), file.open("rb", buffering=0) as opened:
         return opened.read() or b""
     return b""
@@ -162,13 +163,13 @@ def read_start_ticks(pid: int) -> int:
 
 
 def has_ended(pid: int) -> bool:
-    """Is it gone, or dead and not waited for yet?"""
+    """Return whether it is gone, or dead and not waited for yet."""
     fields = _read_stat(pid)
     return not fields or fields[0] in (b"Z", b"X", b"x")
 
 
 def list_threads(pid: int) -> list[Path]:
-    """The folders of the living threads of `pid`; none once it is gone, be it while they are read.
+    """Return the folders of the living threads of `pid`; none if it ends, even while they are read.
 
     `Path.glob` would raise then: a backend that ended between two looks cost a run its trial.
     """
@@ -191,7 +192,6 @@ def read_threads_ns(pid: int) -> dict[int, tuple[int, int]]:
 
 
 def read_pairs(path: Path) -> dict[str, int]:
-    """The `name: number` lines of a file such as `/proc/PID/io`; empty where it is gone."""
     lines = (line.split() for line in read_text(path).splitlines())
     return {w[0].rstrip(":"): int(w[1]) for w in lines if len(w) > 1 and w[1].isdigit()}
 
@@ -211,7 +211,7 @@ def _read_stat(pid: int) -> list[bytes]:
 
 
 def read_text(path: Path) -> str:
-    """A file of the kernel's; empty where its process is gone."""
+    """Return a file of the kernel's; empty if its process is gone."""
     try:
         return path.read_text()
     except PermissionError:

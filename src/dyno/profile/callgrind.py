@@ -50,17 +50,15 @@ class InstructionProfile:
 
     @property
     def total(self) -> int:
-        """Instructions in all."""
         return self.own.total()
 
     def add(self, other: InstructionProfile) -> None:
-        """Adds another profile's counts."""
         self.own.update(other.own)
         self.calls.update(other.calls)
 
 
 def read_profile(paths: Iterable[Path]) -> InstructionProfile:
-    """The sum of some files; `HostError` for one that is not callgrind's."""
+    """Return the sum of some files; `HostError` for one that is not callgrind's."""
     profile = InstructionProfile()
     for path in paths:
         with path.open(encoding="utf-8", errors="replace") as lines:
@@ -69,7 +67,6 @@ def read_profile(paths: Iterable[Path]) -> InstructionProfile:
 
 
 def parse_profile(lines: Iterable[str], name: str = "a profile") -> InstructionProfile:
-    """The profile that a file's lines hold; `HostError` where they are of another kind."""
     reader = _Reader()
     try:
         for line in lines:
@@ -82,7 +79,7 @@ def parse_profile(lines: Iterable[str], name: str = "a profile") -> InstructionP
 
 
 class _Reader:
-    """What stands at a line of the file: whose costs follow, and whom a call went to."""
+    """The state at a line of the file: whose costs follow, and whom a call went to."""
 
     def __init__(self) -> None:
         self.profile = InstructionProfile()
@@ -94,7 +91,6 @@ class _Reader:
         self._is_call = False
 
     def read(self, line: str) -> None:
-        """A line of it."""
         if line[:1].isdigit() or line[:1] in "+-*":
             words = line.split()
             self._read_cost(int(words[1]) if len(words) > 1 else 0)
@@ -161,7 +157,7 @@ def list_library_calls(profile: InstructionProfile, library: Path) -> Counter[Ca
 
 
 def find_serving(profiles: Mapping[str, InstructionProfile]) -> str:
-    """The name of the profile of whoever serves the one user: the one that did the most."""
+    """Return the name of the profile that serves the one user: the one that did the most."""
     return max(profiles, key=lambda name: profiles[name].total)
 
 

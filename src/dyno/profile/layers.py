@@ -46,14 +46,13 @@ ALLOCATES = re.compile(
 
 @dataclass(frozen=True)
 class LayerPattern:
-    """A layer, and whose functions are its: of these source files, or with these names."""
+    """A layer, and its functions: of these source files, or with these names."""
 
     name: str
     sources: re.Pattern[str] | None
     functions: re.Pattern[str] | None
 
     def holds(self, function: CodeFunction) -> bool:
-        """Does the function belong to it?"""
         by_source = self.sources and function.file != UNKNOWN and self.sources.match(function.file)
         return bool(by_source or (self.functions and self.functions.match(function.name)))
 
@@ -77,14 +76,13 @@ class LayerTable:
         return self.find_own_layer(function)
 
     def find_own_layer(self, function: CodeFunction, other: str = OTHER) -> str:
-        """The first of the table's layers that the function belongs to."""
         found = (pattern.name for pattern in self.patterns if pattern.holds(function))
         return next(found, other)
 
 
 @cache
 def read_layers(engine: str) -> LayerTable:
-    """The table of an engine; one without layers of its own where there is none."""
+    """Return the table of an engine; one without layers of its own if there is none."""
     file = TABLES / f"{engine}.toml"
     if not file.is_file():
         return LayerTable(())
@@ -132,7 +130,9 @@ def _find_sampled_layer(engine: str, name: str, source: str, module: str) -> str
 
 
 def is_extension(engine: str, file: str) -> bool:
-    """Is a shared object neither the engine's own, nor the system's, nor an allocator?"""
+    """Return whether a shared object is neither the engine's own, nor the system's, nor an
+    allocator.
+    """
     known = (*SYSTEM, *LOADERS, *ALLOCATORS)
     return bool(SHARED_OBJECT.search(file)) and engine not in file and not file.startswith(known)
 
@@ -164,6 +164,5 @@ def list_sampled_layers(engine: str) -> tuple[str, ...]:
 
 
 def _join_patterns(patterns: Iterable[str]) -> re.Pattern[str] | None:
-    """A pattern for all of them, None where there are none."""
     joined = "|".join(translate(each) for each in patterns)
     return re.compile(joined) if joined else None

@@ -53,7 +53,6 @@ class Valgrind:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What tells it where its tools are."""
         return {"VALGRIND_LIB": str(self.tools)}
 
     @property
@@ -62,11 +61,11 @@ class Valgrind:
         return self.tools / TOOLS[platform.machine()]
 
     def switch_on(self, pid: int, folder: Path) -> None:
-        """Counts what process `pid` does from now on; `folder` is that of its file."""
+        """Count what process `pid` does from now on; `folder` is that of its file."""
         self._tell(pid, folder, "instrumentation", "on")
 
     def write_counts(self, pid: int, folder: Path) -> None:
-        """Writes what was counted of `pid`, and counts no more."""
+        """Write what was counted of `pid`, and stop counting."""
         self._tell(pid, folder, "dump")
         self._tell(pid, folder, "instrumentation", "off")
 
@@ -97,8 +96,8 @@ def find_valgrind(
     root: Path = Path("/"),
     find_version: Callable[[str, Say], str] = deb.find_installable_version,
 ) -> Valgrind:
-    """The valgrind of the system at `root`, else Debian's package, of the version that is found;
-    `HostError` where neither is to be had.
+    """Return the system's valgrind at `root`, else Debian's package of the version that is found;
+    `HostError` if neither is available.
     """
     if platform.machine() not in TOOLS:
         raise HostError(f"callgrind cannot count on {platform.machine()}")

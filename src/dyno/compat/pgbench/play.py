@@ -48,14 +48,13 @@ class PlayedRun:
 
 @dataclass(frozen=True)
 class Moment:
-    """How it goes: seconds since the start, and all that was counted until now."""
+    """Progress: seconds since the start, and all that was counted until now."""
 
     elapsed_s: float
     tally: BoardTally
 
 
 def choose_seed(settings: PgbenchSettings) -> int:
-    """The seed of all random numbers."""
     if settings.seed is None:
         return random.SystemRandom().randrange(2**32)
     if settings.seed >= SEED_MAX:
@@ -123,7 +122,6 @@ class PgbenchRun:
 
     @property
     def every_s(self) -> float:
-        """Seconds between progress lines."""
         return float(self.settings.number.get("progress", 1))
 
     def make_plan(self, facts: ServerFacts, **more: str) -> Plan:
@@ -141,7 +139,7 @@ class PgbenchRun:
         )
 
     def check(self) -> None:
-        """Reads the scripts, before anybody connects; `UsageError` for what they get wrong."""
+        """Read the scripts, before any connection; `UsageError` for their errors."""
         driver.describe(self.make_plan(ServerFacts("", 1)))
 
     def play(
@@ -150,7 +148,7 @@ class PgbenchRun:
         on_ready: Callable[[], None],
         on_progress: Callable[[Moment], None],
     ) -> PlayedRun:
-        """Plays the scripts once; `on_ready` is called when all clients stand connected."""
+        """Play the scripts once; `on_ready` is called when all clients are connected."""
         board = Board(self.board, self.settings.clients, len(self.settings.scripts))
         output = fcntl.fcntl(STDOUT, fcntl.F_DUPFD, STDERR + 1)
         plan = self.make_plan(facts, shell_output=str(output if output in SHELL_FILES else STDERR))
@@ -224,11 +222,9 @@ class BoardCounts:
 
     @property
     def all(self) -> int:
-        """Transactions that ended, and those that were skipped."""
         return int(self.done + self.skipped) + self.failed
 
     def add(self, other: BoardCounts) -> None:
-        """Joins another's counts."""
         for each in fields(BoardCounts):
             mine, its = getattr(self, each.name), getattr(other, each.name)
             most = each.name == "lag_us_max"
@@ -246,8 +242,6 @@ class CommandCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class BoardTally:
-    """What all clients counted until now."""
-
     scripts: list[BoardCounts]
     connect_us: float
     connects: int
@@ -256,7 +250,6 @@ class BoardTally:
 
     @property
     def total(self) -> BoardCounts:
-        """Of all scripts together."""
         total = BoardCounts()
         for each in self.scripts:
             total.add(each)
@@ -273,7 +266,6 @@ class Board:
             self._cells = memoryview(mmap.mmap(file.fileno(), 0)).cast("d")
 
     def read(self, commands: int = 0) -> BoardTally:
-        """All rows added up."""
         scripts = [BoardCounts() for _ in range(self._scripts)]
         sums, per_command = [0.0] * 3, [[0.0] * PER_COMMAND for _ in range(commands)]
         width = len(fields(BoardCounts))

@@ -22,19 +22,15 @@ from dyno.compat.pgbench.words import PgbenchSettings
 
 
 def format_head(facts: ServerFacts) -> str:
-    """The first line: who speaks, and to which server."""
     return f"pgbench (dyno {dyno.__version__}, server {facts.version})"
 
 
 class ProgressLines:
-    """A line for each stretch between two moments."""
-
     def __init__(self, settings: PgbenchSettings) -> None:
         self._settings = settings
         self._last, self._last_s = BoardCounts(), 0.0
 
     def format_progress(self, moment: Moment) -> str:
-        """How it went since the last line."""
         now, last, settings = moment.tally.total, self._last, self._settings
         stretch_s = max(moment.elapsed_s - self._last_s, 1e-9)
         done = now.done - last.done
@@ -67,7 +63,6 @@ def _compute_mean_and_sd(total_us: float, squares_us2: float, count: float) -> t
 def format_report(
     settings: PgbenchSettings, facts: ServerFacts, played: PlayedRun
 ) -> Iterator[str]:
-    """The report's lines."""
     total = played.tally.total
     yield from _format_settings(settings, facts, total)
     if total.all <= 0:
@@ -195,7 +190,7 @@ FAILURES = ("serialization", "deadlock", "other")
 
 
 def write_logs(settings: PgbenchSettings, parts: Path) -> None:
-    """The files of all threads, of what the clients logged to `parts` and their number."""
+    """Write the files of all threads, from what the clients logged to `parts` and their number."""
     prefix = settings.text.get("log-prefix", "pgbench_log")
     interval_s = settings.number.get("aggregate-interval", 0)
     for thread in range(settings.threads):
@@ -221,14 +216,12 @@ def _parse_time_us(line: list[str]) -> int:
 
 
 def _format_lines(settings: PgbenchSettings, line: list[str]) -> Iterable[str]:
-    """As pgbench writes it: microseconds without leading zeros."""
+    """Write as pgbench does: microseconds without leading zeros."""
     return (*line[:MICROSECONDS], str(int(line[MICROSECONDS])), *line[MORE:])
 
 
 @dataclass
 class _Sums:
-    """A number's sum, sum of squares, least and most."""
-
     values: list[float] = field(default_factory=list)
 
     def format_sums(self) -> str:

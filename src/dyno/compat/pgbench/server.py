@@ -36,7 +36,7 @@ _METHODS = {"r": "range", "h": "hash"}
 @dataclass(frozen=True)
 class ServerFacts:
     """What the report says of the server: its version, and of pgbench's tables scale and parts;
-    `method` is empty where there are none.
+    `method` is empty if there are none.
     """
 
     version: str
@@ -46,7 +46,6 @@ class ServerFacts:
 
 
 def make_session(settings: PgbenchSettings, environment: Mapping[str, str]) -> Session:
-    """The session of this command line; a password is in the session alone."""
     words = {
         "host": settings.text.get("host", ""),
         "port": settings.text.get("port", ""),
@@ -59,14 +58,13 @@ def make_session(settings: PgbenchSettings, environment: Mapping[str, str]) -> S
 
 
 def ask(session: Session, statements: Sequence[str]) -> Rows:
-    """The rows of each statement."""
     return driver.ask(session, statements, LONGEST_S)
 
 
 def look_at(session: Session, settings: PgbenchSettings, say: Say) -> ServerFacts:
-    """Logs in, and looks at pgbench's own tables where a script needs them.
+    """Log in, and look at pgbench's own tables if a script needs them.
 
-    `UsageError` where the server lets us not in, or the tables are missing.
+    `UsageError` if the server refuses the login, or the tables are missing.
     """
     try:
         version = str(ask(session, ["SHOW server_version"])[0][0][0]).split()[0]
@@ -99,7 +97,7 @@ def _format_refusal(session: Session, error: DynoError) -> str:
 
 
 def vacuum(session: Session, settings: PgbenchSettings, say: Say) -> None:
-    """What pgbench does to its tables before it plays; a table that is missing is said."""
+    """Do what pgbench does to its tables before it plays; a missing table is reported."""
     if settings.has("no-vacuum"):
         return
     small = ["vacuum pgbench_branches", "vacuum pgbench_tellers", "truncate pgbench_history"]
@@ -138,26 +136,20 @@ FOREIGN = {
 
 @dataclass(frozen=True)
 class Tables:
-    """How the tables are to be made, with the statements of each step."""
-
     settings: PgbenchSettings
 
     @property
     def scale(self) -> int:
-        """Branches."""
         return self.settings.number.get("scale", 1)
 
     @property
     def partitions(self) -> int:
-        """Parts of the accounts."""
         return self.settings.number.get("partitions", 0)
 
     def drop(self) -> list[str]:
-        """Old tables of the same names."""
         return [f"drop table if exists {ALL}"]
 
     def create(self) -> list[str]:
-        """The four tables, and the parts of the accounts."""
         aid = "bigint" if self.scale >= WIDE_SCALE else "int"
         columns = {
             "pgbench_history": f"tid int, bid int, aid {aid}, delta int, mtime timestamp, "
@@ -207,7 +199,6 @@ class Tables:
         return made
 
     def fill(self) -> list[str]:
-        """All rows, in one transaction."""
         rows = {
             "pgbench_branches(bid, bbalance) select i, 0": self.scale,
             f"pgbench_tellers(tid, bid, tbalance) select i, (i - 1) / {TELLERS} + 1, 0": TELLERS
@@ -221,18 +212,15 @@ class Tables:
         return ["begin", f"truncate table {ALL}", *filled, "commit"]
 
     def vacuum(self) -> list[str]:
-        """Statistics of all tables."""
         names = ("branches", "tellers", "accounts", "history")
         return [f"vacuum analyze pgbench_{name}" for name in names]
 
     def add_keys(self) -> list[str]:
-        """Primary keys."""
         name = self.settings.text.get("index-tablespace")
         space = f" using index tablespace {_quote(name)}" if name else ""
         return [f"alter table {t} add primary key ({key}){space}" for t, key in KEYED.items()]
 
     def add_foreign_keys(self) -> list[str]:
-        """Keys from table to table."""
         return [
             f"alter table {table} add constraint {table}_{key}_fkey "
             f"foreign key ({key}) references {other}"

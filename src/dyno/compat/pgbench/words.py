@@ -78,27 +78,24 @@ class PgbenchSettings:
     database: str | None = None
 
     def has(self, name: str) -> bool:
-        """Was the option given?"""
         return name in self.given
 
     @property
     def clients(self) -> int:
-        """How many connections."""
         return self.number.get("client", 1)
 
     @property
     def threads(self) -> int:
-        """How many threads; pgbench has none without a client."""
+        """Return how many threads; pgbench has none without a client."""
         return min(self.number.get("jobs", 1), self.clients)
 
     @property
     def transactions(self) -> int:
-        """Transactions of each client; 0 where a duration was given."""
+        """Return transactions of each client; 0 if a duration was given."""
         return 0 if self.has("time") else self.number.get("transactions", 10)
 
     @property
     def protocol(self) -> str:
-        """How statements are sent."""
         return self.text.get("protocol", "simple")
 
 
@@ -210,7 +207,7 @@ def _parse_definition(text: str) -> tuple[str, str]:
 
 
 def _read_scripts(named: list[tuple[str, str]]) -> tuple[ScriptWord, ...]:
-    """The scripts, each with its weight; pgbench's own where none was named."""
+    """Return the scripts, each with its weight; pgbench's own if none was named."""
     found = []
     for name, value in named:
         if name == "builtin":
@@ -280,7 +277,7 @@ def _check_together(settings: PgbenchSettings) -> None:
 
 
 def find_asked_text(words: Sequence[str]) -> str:
-    """The text that the first word asks for; empty: none."""
+    """Return the text that the first word asks for, or ""."""
     first = words[0] if words else ""
     text = Path(__file__).with_name("usage.txt").read_text()
     version, _, usage = text.rstrip("\n").partition("\n")
@@ -308,12 +305,12 @@ class ScriptWord:
 
     @property
     def is_builtin(self) -> bool:
-        """Is it one of pgbench's own, which needs its tables?"""
+        """Return whether it is one of pgbench's own, which needs its tables."""
         return self.shown in BUILTINS.values()
 
 
 def parse_weight(text: str) -> tuple[str, int]:
-    """`NAME@WEIGHT` or `NAME`; a sign of a folder's name is no weight's."""
+    """Split `NAME@WEIGHT` or `NAME`; an @ in a folder's name is no weight."""
     found = re.fullmatch(r"(.+)@([^@/]*)", text)
     if found is None:
         return text, 1
@@ -326,7 +323,7 @@ def parse_weight(text: str) -> tuple[str, int]:
 
 
 def find_builtin(name: str) -> str:
-    """The builtin that begins so."""
+    """Return the builtin that begins so."""
     fits = [each for each in BUILTINS if each.startswith(name)]
     if len(fits) == 1:
         return fits[0]
@@ -337,19 +334,16 @@ def find_builtin(name: str) -> str:
 
 
 def list_builtins() -> list[str]:
-    """The builtins, one a line."""
     shown = [f"  {name:>13}: {text}" for name, text in BUILTINS.items()]
     return ["Available builtin scripts:", *shown]
 
 
 def make_builtin_word(name: str, weight: int) -> ScriptWord:
-    """The builtin that begins so, as a script."""
     whole = find_builtin(name)
     return ScriptWord(find_builtin_file(whole), BUILTINS[whole], weight)
 
 
 def find_builtin_file(whole: str) -> Path:
-    """The file of the builtin of this name."""
     from dyno.workloads import find_workload  # which few command lines need
 
     return find_workload(f"pgbench_{whole.replace('-', '_')}")

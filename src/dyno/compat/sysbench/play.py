@@ -41,7 +41,6 @@ def find_script(name: str) -> Path:
 
 
 def find_driver(words: Words) -> SysbenchDriver:
-    """The driver that the line names."""
     name = words.options["db-driver"]
     if name not in list_drivers():
         where = f"`{words.command}' function failed: {words.script}"
@@ -51,9 +50,9 @@ def find_driver(words: Words) -> SysbenchDriver:
 
 
 def build_script_options(words: Words, described: Description) -> dict[str, str]:
-    """What the script is handed: general options, and its own, which it must know.
+    """Return the script's options: general ones, and its own, which it must know.
 
-    A script that declares none is handed all, as in sysbench.
+    A script that declares none gets all, as in sysbench.
     """
     own = {it.name for it in described.options if it.owner == "script"}
     options = build_general_options(words)
@@ -78,7 +77,6 @@ def build_general_options(words: Words) -> dict[str, str]:
 
 
 def make_plan(words: Words, path: Path) -> Plan:
-    """The plan of one command, before the script is known."""
     options = build_general_options(words)
     seed = words.read_number("rand-seed") or secrets.randbits(32)
     # as errors shall name it: a script that was looked for begins with its folder
@@ -118,7 +116,6 @@ def play_command(words: Words, plan: Plan, described: Description, say: Say) -> 
 
 
 def _format_event(event: driver.Event, words: Words) -> list[str]:
-    """What sysbench says at this point."""
     verbosity = words.read_number("verbosity")
     lines: list[str] = []
     if words.command != "run":
@@ -162,7 +159,6 @@ def _format_mode(words: Words) -> list[str]:
 
 
 def list_deprecations(words: Words) -> list[str]:
-    """What sysbench says of old names."""
     return [
         f"WARNING: --{name} is deprecated, use --{OLD_NAMES[name]} instead"
         for name in words.old_names
@@ -181,7 +177,7 @@ NOT_BEGUN = "FATAL: Thread initialization failed!"
 
 
 def format_fatal(error: DynoError) -> str:
-    """An error as sysbench says one that ends it."""
+    """Return an error as sysbench prints one that ends it."""
     if not error.place:
         return f"FATAL: {error.sentence}"
     failed = f"`{error.function}' function failed: " if error.function else ""
@@ -190,7 +186,7 @@ def format_fatal(error: DynoError) -> str:
 
 
 def load_script(plan: Plan) -> int:
-    """A line without a command loads the script, which may do all it likes meanwhile."""
+    """Load the script, as a line without a command does; it may run any code meanwhile."""
     with DriverProcess(
         replace(plan, commands=("load",)), driver.DriverLaunch(None, stderr=STDOUT)
     ) as process:
@@ -221,7 +217,7 @@ BAR = 40
 
 
 def format_interval(report: Report, percentile: int, is_paced: bool) -> Iterator[str]:
-    """The line of an interval, and at a rate that of the queue."""
+    """Yield the line of an interval, and at a rate that of the queue."""
     seconds = report.time_interval or math.inf
     at = f"[ {report.time_total:.0f}s ]"
     latency = f"lat (ms,{percentile}%): {report.latency_pct * 1e3:4.2f}"
@@ -242,7 +238,6 @@ def format_interval(report: Report, percentile: int, is_paced: bool) -> Iterator
 
 
 def format_cumulative(report: Report, percentile: int) -> Iterator[str]:
-    """The blocks at the end of a run."""
     if report.is_sql:
         yield from _format_sql(report)
     yield ""
@@ -287,13 +282,11 @@ def _format_sql(report: Report) -> Iterator[str]:
 
 
 def _format_spread(values: list[float]) -> str:
-    """Mean and standard deviation of all users."""
     mean = fmean(values)
     return f"{mean:.4f}/{math.sqrt(fmean((value - mean) ** 2 for value in values)):3.2f}"
 
 
 def format_histogram(buckets: Iterable[Bucket]) -> Iterator[str]:
-    """`--histogram`."""
     buckets = tuple(buckets)
     yield "Latency histogram (values are in milliseconds)"
     yield "       value  ------------- distribution ------------- count"

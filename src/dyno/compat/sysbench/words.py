@@ -86,13 +86,13 @@ BUILT_IN = ("fileio", "cpu", "memory", "threads", "mutex")
 
 
 class SysbenchError(Exception):
-    """What sysbench refuses, in its words; the program ends with 1."""
+    """An error in sysbench's own words; the program ends with 1."""
 
 
 @dataclass(frozen=True)
 class Words:
     """A command line of sysbench's, read: `options` are all that it knows, by name with dashes;
-    `others` the script's, as they were given.
+    `others` the script's, as given.
     """
 
     script: str = ""
@@ -104,11 +104,10 @@ class Words:
     argv: tuple[str, ...] = ()
 
     def is_on(self, name: str) -> bool:
-        """Is this option on?"""
         return self.options[name] == "on"
 
     def read_number(self, name: str) -> int:
-        """An option's whole number; sysbench reads 0 where there is none."""
+        """Return an option's whole number; sysbench reads 0 if there is none."""
         try:
             return int(self.options[name] or 0)
         except ValueError:
@@ -116,7 +115,7 @@ class Words:
 
 
 def refuse(words: str) -> NoReturn:
-    """Ends as sysbench does."""
+    """End as sysbench does."""
     raise SysbenchError(words)
 
 
@@ -126,21 +125,20 @@ def list_drivers() -> dict[str, SysbenchDriver]:
 
 
 def list_options() -> dict[str, Option]:
-    """All options that every script has, by name."""
     of_drivers = [option for driver in list_drivers().values() for option in driver.options]
     every = (*GENERAL, *RANDOM, *LOG, *list_database_options(), *of_drivers)
     return {it.name: it for it in every}
 
 
 def list_database_options() -> tuple[Option, ...]:
-    """What all drivers have; the first of them is the default."""
+    """Return what all drivers have; the first driver is the default."""
     first = next(iter(list_drivers()))
     return (Option("db-driver", "STRING", first, "which of the drivers below"), *DATABASE)
 
 
 def read_words(words: Sequence[str]) -> Words:
-    """The command line as sysbench reads it; `SysbenchError` where it does, `UsageError` for an
-    option without a counterpart that would change what is measured.
+    """Return the command line as sysbench reads it; `SysbenchError` for its own errors,
+    `UsageError` for an option without a counterpart that would change what is measured.
     """
     known = list_options()
     argv = tuple(map(mask_password, words))
@@ -189,7 +187,6 @@ def _parse_options(
 
 
 def _read_lines(file: str) -> list[str]:
-    """The lines of a file of options as words of a command line."""
     try:
         lines = map(str.strip, Path(file).read_text().splitlines())
     except OSError as error:
@@ -209,7 +206,6 @@ def _check(given: Mapping[str, str], known: Mapping[str, Option]) -> None:
 
 
 def format_help() -> Iterator[str]:
-    """The whole text."""
     yield "Usage:"
     yield "  dyno sysbench [options]... SCRIPT [command]"
     yield "  dyno sysbench [options]... SCRIPT run --compare BUILD BUILD"
@@ -241,6 +237,5 @@ def _format_block(title: str, options: Sequence[Option]) -> Iterator[str]:
 
 
 def format_option(name: str, kind: str) -> str:
-    """The option as sysbench's help shows it."""
     value = f"[={kind}]" if kind == "on|off" else f"=[{kind}]" if "," in kind else f"={kind}"
     return f"--{name}{value}"

@@ -62,7 +62,6 @@ class ReachedHost:
     is_shared: bool = False
 
     def build_command(self, word: str) -> tuple[str, ...]:
-        """The command that runs the driver there, with this word."""
         if self.ssh is None:
             return (*self.host.command, self.program, word)
         chosen = [f"{n}={v}" for n, v in build_driver_environment().items() if n != "PATH"]
@@ -70,7 +69,6 @@ class ReachedHost:
         return self.ssh.build_command(["env", *chosen, program, word])
 
     def find_script(self, script: str) -> str:
-        """The script's path there."""
         return script if self.ssh is None else self.ssh.copy_script(Path(script))
 
 
@@ -84,11 +82,10 @@ class ClientFleet:
 
     @property
     def hosts(self) -> tuple[ClientHost, ...]:
-        """Those of the record."""
         return tuple(each.host for each in self.reached)
 
     def _check_address(self, session: Session) -> None:
-        """`UsageError` where a host would look for the server on itself."""
+        """Raise `UsageError` if a host would look for the server on itself."""
         address = str(session.get("host", ""))
         is_socket = address.startswith("/")
         if not (is_socket or _is_loopback(address)):
@@ -109,8 +106,8 @@ class ClientFleet:
         lengths_s: Mapping[str, float],
         allowed: Callable[[int | None, float], int] = compute_allowed_ns,
     ) -> ClientDrivers:
-        """Drivers on all hosts that play `plan` together; `HostError` where a connection that has
-        ended cannot be made anew.
+        """Start drivers on all hosts that play `plan` together; `HostError` if a lost connection
+        cannot be made anew.
         """
         self._check_address(plan.session)
         for each in self.reached:
@@ -128,7 +125,7 @@ class ClientFleet:
         return ClientDrivers(plan, seats, lengths_s, allowed)
 
     def close(self) -> None:
-        """Leaves the hosts; what was copied there goes."""
+        """Disconnect from the hosts; remove what was copied there."""
         self.opened.close()
 
     def __enter__(self) -> ClientFleet:
@@ -141,7 +138,7 @@ class ClientFleet:
 def reach_hosts(
     hosts: Sequence[ClientHost], say: Callable[[str], None] = lambda _: None
 ) -> ClientFleet:
-    """Reaches all; `HostError` that names the host which cannot be, or whose driver is another."""
+    """Reach all; `HostError` names the host that cannot be reached, or has another driver."""
     ours = identify()
     say(f"asking {len(hosts)} client host{'s' if len(hosts) > 1 else ''} for their driver")
     with ExitStack() as opened:
@@ -289,6 +286,6 @@ def _read_host(table: Mapping[str, Any], place: str) -> ClientHost:
 
 
 def _read_words(table: Mapping[str, Any], key: str) -> list[Any]:
-    """A list of the table's; what is none is a list of nothing that could be a word."""
+    """Return a list of the table's; anything else is an invalid list."""
     words = table.get(key, [])
     return words if isinstance(words, list) else [None]

@@ -59,8 +59,8 @@ SSH_EXIT = 255
 
 @dataclass
 class PlayingHost:
-    """A host with its driver: what it has said and nobody has answered yet, its last record as
-    told, and its clock as measured before the phase.
+    """A host with its driver: what it has said and what is unanswered, its last record, and its
+    clock as measured before the phase.
     """
 
     host: ClientHost
@@ -75,7 +75,6 @@ class PlayingHost:
     is_over: bool = False
 
     def take_event(self, line: bytes) -> None:
-        """Notes an event."""
         event = parse_host_event(line)
         if isinstance(event, Hello):
             check_version(event)
@@ -90,27 +89,25 @@ class PlayingHost:
             append_event(self.said, event)  # type: ignore[arg-type]
 
     def explain_end(self) -> DynoError:
-        """Why its driver has ended, with the host's name; of `ssh` also that the way there has."""
+        """Return why its driver has ended, with the host's name; or that `ssh` has."""
         error = self.process.explain_end()
         if self.host.ssh and self.process.exit_code == SSH_EXIT:
             error = TrialFailed("the connection has ended", cause=error.cause)
         return self.name_error(error)
 
     def refuse_line(self) -> DynoError:
-        """For a line that is longer than any driver's."""
+        """Return the error for a line that is longer than any driver's."""
         cause = f"no driver's is longer than {LINE_BYTES >> 20} MB"
         hint = "look at what stands at the driver's path there"
         return self.name_error(TrialFailed("it sent a line without end", cause=cause, hint=hint))
 
     def name_error(self, error: DynoError) -> DynoError:
-        """The error, with the host that it is of."""
+        """Return the error with the host's name."""
         error.message = f"client host {self.host.name}: {error.message}"
         return error
 
 
 class ClientStage:
-    """The drivers of some commands, in step."""
-
     def __init__(
         self,
         members: Sequence[PlayingHost],
@@ -122,14 +119,11 @@ class ClientStage:
         self._is_failing = self._is_interrupted = False
 
     def begin(self) -> None:
-        """Hands the plans over."""
         for member in self._members:
             member.process.lines.say(member.plan.to_line())
 
     def go(self, start_ns: int | None) -> None:
-        """Answers what all have said; a phase starts at a time of our clock, ours to choose where
-        it is none.
-        """
+        """Answer all; a phase starts at a time of our clock, chosen here if it is None."""
         is_start, self._pending = isinstance(self._pending, Ready), None
         start_ns = self._choose_start_ns() if start_ns is None else start_ns
         for member in self._members:
@@ -141,14 +135,13 @@ class ClientStage:
         return time.monotonic_ns() + round(START_AFTER_S * 1e9) + 2 * ROUND_TRIPS * slowest_ns
 
     def interrupt(self) -> None:
-        """Asks all to end now, with what they have."""
         self._is_interrupted = True
         for member in self._members:
             if not member.is_over:
                 member.process.lines.say("interrupt")
 
     def read_event(self, limit: Limit) -> Event:
-        """What all have said next."""
+        """Return what all have said next."""
         self._pending = None
         while True:
             for member in self._members:
@@ -163,7 +156,7 @@ class ClientStage:
             self._wait(limit)
 
     def _find_common_event(self) -> Event | None:
-        """What is to be told now: how all are doing, that one fails, or what all have come to."""
+        """Return the next event: progress of all, the error of one, or what all have reached."""
         members = self._members
         if all(member.progress for member in members):
             latest = [member.progress for member in members if member.progress]
@@ -217,7 +210,7 @@ class ClientStage:
             raise member.name_error(error) from None
 
     def _check_error(self, member: PlayingHost, phase: str, error_ns: int, what: str) -> None:
-        """Refuses a phase that a host would begin, or go on with, at another time than others."""
+        """Refuse a phase that a host would begin, or go on with, at another time than others."""
         if len(self._members) == 1 and member.plan.turns is None:  # there is nobody to meet
             return
         turns = member.plan.turns
@@ -252,7 +245,7 @@ class ClientStage:
         return merge_records(parts)
 
     def _wait(self, limit: Limit) -> None:
-        """Until one has said something more; `TrialFailed` where the limit is over before."""
+        """Wait until a driver has said something more; `TrialFailed` after the limit."""
         poll, by_handle = select.poll(), {}
         for member in self._members:
             if not member.is_over:
@@ -289,7 +282,7 @@ class ClientSeat:
 
 class ClientDrivers:
     """Drivers on `seats` that play `plan` together; a process each for what only the first does,
-    and one for `run`. They die with us: with their stdin.
+    and one for `run`. They die with us: their stdin closes.
     """
 
     def __init__(
@@ -299,8 +292,8 @@ class ClientDrivers:
         lengths_s: Mapping[str, float],
         allowed: Callable[[int | None, float], int] = compute_allowed_ns,
     ) -> None:
-        """Starts all of them; `HostError` where one cannot be. `lengths_s` are phases'; `allowed`
-        says what error a start may have.
+        """Start all of them; `HostError` if one cannot be started. `lengths_s` are phases';
+        `allowed` says what error a start may have.
         """
         self._opened, self._ends = ExitStack(), list[End]()
         self._processes: list[DriverProcess] = []
@@ -337,7 +330,7 @@ class ClientDrivers:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """All its processes on this machine: drivers, or what leads to them."""
+        """Return all its processes on this machine: drivers, or the `ssh` to them."""
         return tuple(process.pid for process in self._processes)
 
     def go(self, start_ns: int | None = None) -> None:
@@ -345,7 +338,9 @@ class ClientDrivers:
         self._stages[0].go(start_ns)
 
     def read_event(self, limit: Limit) -> Event:
-        """What all have said next; errors as `DriverProcess.read_event`, with the host's name."""
+        """Return what all have said next; errors as `DriverProcess.read_event`, with the host's
+        name.
+        """
         while isinstance(event := self._stages[0].read_event(limit), End):
             self._ends.append(event)
             if len(self._stages) == 1:
@@ -355,12 +350,11 @@ class ClientDrivers:
         return event
 
     def interrupt(self) -> None:
-        """Asks those that play to end with what they have; what would follow is not played."""
+        """Have those that play end with what they have; later commands are not played."""
         del self._stages[1:]
         self._stages[0].interrupt()
 
     def close(self) -> None:
-        """Ends all of them."""
         with suppress(OSError):
             self._opened.close()
 

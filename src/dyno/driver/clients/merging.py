@@ -40,8 +40,8 @@ TIMES = ("started_ns", "measured_ns", "ended_ns")
 
 @dataclass(frozen=True)
 class ToldPart:
-    """A host's record of a phase as its driver `told` it, what it said of itself, and its clock
-    before and after; `is_shared`: the host's machine has others of the run on it.
+    """A host's record of a phase as its driver sent it, its `hello`, and its clock before and
+    after; `is_shared`: the host's machine has others of the run on it.
     """
 
     host: ClientHost
@@ -52,7 +52,6 @@ class ToldPart:
     is_shared: bool
 
     def describe(self) -> ClientPart:
-        """The host's part, as a record keeps it."""
         record, about = decode.decode(PhaseRecord, self.told), self.about
         length_ns = max(1, record.ended_ns - record.started_ns)
         cpu_ns = record.usage.user_ns + record.usage.system_ns
@@ -94,7 +93,6 @@ def merge_records(parts: Sequence[ToldPart]) -> PhaseRecord:
 
 
 def merge_progress(latest: Sequence[Progress]) -> Progress:
-    """How a phase goes on all hosts together."""
     names = [stream.name for stream in latest[0].streams]
     by_name = {
         name: [s for each in latest for s in each.streams if s.name == name] for name in names
@@ -113,7 +111,7 @@ def merge_progress(latest: Sequence[Progress]) -> Progress:
 
 
 def merge_ends(ends: Iterable[End]) -> End:
-    """What the scripts on all hosts counted, and what they wrote last."""
+    """Merge what the scripts on all hosts counted, and what they wrote last."""
     all_ends = list(ends)
     counters: dict[str, int] = {}
     for end in all_ends:
@@ -163,10 +161,10 @@ PHASE_LEAST_NS = 1_000_000
 def measure_offset(
     process: DriverProcess, beside: list[Event | ClientPhase], exchanges: int = EXCHANGES
 ) -> ClockOffset:
-    """The offset of a driver that waits for `go`; what it says meanwhile joins `beside`.
+    """Return the offset of a driver that waits for `go`; what it says meanwhile joins `beside`.
 
-    `TimeoutError` where an answer does not come, `EOFError` where the driver is gone,
-    `OverflowError` where its line has no end; an error that it tells is raised.
+    `TimeoutError` without an answer, `EOFError` if the driver is gone, `OverflowError` if its line
+    has no end; the driver's own error is raised.
     """
     best: ClockOffset | None = None
     for number in range(exchanges):
@@ -188,7 +186,7 @@ def measure_offset(
 
 
 def append_event(said: list[Event | ClientPhase], event: Event | ClientPhase) -> None:
-    """Adds an event to those that nobody has answered; `TrialFailed` where they have no end."""
+    """Add an event to those that are unanswered; `TrialFailed` if they have no end."""
     if len(said) == SAID_MOST:
         hint = "look at what stands at the driver's path there"
         raise TrialFailed(f"it sent {SAID_MOST} events and waited for no answer", hint=hint)
@@ -196,7 +194,7 @@ def append_event(said: list[Event | ClientPhase], event: Event | ClientPhase) ->
 
 
 def parse_host_event(line: bytes) -> Event | Hello | Pong | ClientPhase:
-    """As `parse_event`; what cannot be read is a failure of its host, and no fault of ours."""
+    """As `parse_event`; what cannot be read is a failure of its host, not a fault of ours."""
     try:
         return parse_event(line)
     except UnreadableEvent as error:
@@ -209,7 +207,9 @@ def _read_event(process: DriverProcess, until_s: float) -> Event | Hello | Pong 
 
 
 def compute_allowed_ns(slice_ns: int | None, length_s: float) -> int:
-    """The error that a start may have: of a slice, or of a phase of that length (0: not known)."""
+    """Return the error that a start may have: of a slice, or of a phase of that length (0:
+    unknown).
+    """
     if slice_ns is not None:
         return round(SLICE_SHARE * slice_ns)
     return max(PHASE_LEAST_NS, round(PHASE_SHARE * length_s * 1e9))

@@ -61,7 +61,7 @@ class SshConnection:
     """
 
     def __init__(self, host: ClientHost, control: Path, driver: Path | None) -> None:
-        """Connects; `HostError` where that fails, with what `ssh` said."""
+        """Connect; `HostError` if that fails, with what `ssh` said."""
         self._host, self._driver = host, driver
         self._name = host.name if host.name == host.ssh else f"{host.name} ({host.ssh})"
         self._sockets = (control.with_name(f"{control.name}-{number}") for number in count())
@@ -69,7 +69,7 @@ class SshConnection:
         self._connect()
 
     def connect_again(self) -> None:
-        """Connects again where the connection has ended: what was copied there went with it."""
+        """Connect again if the connection has ended: what was copied there is gone."""
         with self._lock:
             if self._keeper.poll() is not None:
                 self.close()
@@ -88,7 +88,6 @@ class SshConnection:
             raise
 
     def build_command(self, words: Sequence[str]) -> tuple[str, ...]:
-        """The command that runs these words there."""
         return self._build((), f"exec {shlex.join(words)}")
 
     def _copy_driver(self, program: Path) -> str:
@@ -110,7 +109,7 @@ class SshConnection:
             return f"{self._shipped[folder]}/{script.name}"
 
     def close(self) -> None:
-        """Ends the connection; the folder goes."""
+        """End the connection and remove the folder."""
         if self._keeper.stdin:
             with suppress(OSError):
                 self._keeper.stdin.close()
@@ -182,12 +181,11 @@ class SshConnection:
 
 
 def extract_cause(words: str) -> str:
-    """The last line of what a host has said, as much as an error shows."""
+    """Return the last line of what a host has said, as much as an error shows."""
     return extract_last_lines(words, 1)[-CAUSE_LETTERS:]
 
 
 def _choose_hint(words: str, destination: str) -> str:
-    """What to do about what `ssh` said."""
     known = (
         ("IDENTIFICATION HAS CHANGED", "if the host was set up anew, `ssh-keygen -R` its old key"),
         ("Host key verification", f"its key is not known here: call `ssh {destination}` once"),
@@ -198,7 +196,9 @@ def _choose_hint(words: str, destination: str) -> str:
 
 
 def _pack_scripts(folder: Path, script: Path) -> bytes:
-    """The scripts of a folder as a tar archive; `HostError` where they are more than scripts."""
+    """Return the scripts of a folder as a tar archive; `HostError` if they are more than
+    scripts.
+    """
     files = [file for file in sorted(folder.iterdir()) if file.suffix in SCRIPTS or file == script]
     size_bytes = sum(file.stat().st_size for file in files)
     if size_bytes > SCRIPTS_BYTES_MOST:

@@ -50,22 +50,20 @@ class Sample:
 
 @dataclass(frozen=True)
 class LoadSamples:
-    """Two samples, `seconds` apart."""
-
     before: Sample
     after: Sample
     seconds: float
 
     @property
     def steal_percent(self) -> float:
-        """Of all cores' time, what the hypervisor gave to somebody else."""
+        """Return the share of all cores' time that the hypervisor gave to other guests."""
         steal = self.after.steal - self.before.steal
         rest = self.after.busy + self.after.idle - self.before.busy - self.before.idle
         return 100 * steal / max(1, steal + rest)
 
     @property
     def busy_percent(self) -> float:
-        """Of all cores' time, what any process used; ours sleeps meanwhile."""
+        """Return the share of all cores' time that processes used; ours sleeps meanwhile."""
         busy = self.after.busy - self.before.busy
         rest = self.after.steal + self.after.idle - self.before.steal - self.before.idle
         return 100 * busy / max(1, busy + rest)
@@ -176,7 +174,9 @@ def probe_perf(with_kernel: bool) -> int:
 
 
 def is_clock_synchronised() -> bool | None:
-    """Does somebody (NTP) keep the kernel's clock right? adjtimex(2) without a change."""
+    """Return whether NTP or the like keeps the kernel's clock right: adjtimex(2) without a
+    change.
+    """
     library = ctypes.CDLL(None, use_errno=True)
     timex = ctypes.create_string_buffer(TIMEX_BYTES)
     if ctypes.sizeof(ctypes.c_long) != 8 or library.adjtimex(timex) < 0:
@@ -206,7 +206,6 @@ class Machine:
     clock_synchronised: Callable[[], bool | None] = is_clock_synchronised
 
     def find_path(self, path: str | PurePath) -> Path:
-        """Where the machine's `path` lies for us."""
         return self.root / str(path).lstrip("/")
 
     def read_text(self, path: str | PurePath) -> str:
@@ -216,7 +215,6 @@ class Machine:
         return ""
 
     def read_number(self, path: str | PurePath) -> int | None:
-        """The whole number that a file holds."""
         text = self.read_text(path)
         return int(text) if text.lstrip("-").isdigit() else None
 
@@ -226,7 +224,6 @@ class Machine:
         return next((value.strip() for name, _, value in lines if name.strip() == key), "")
 
     def list_names(self, path: str | PurePath) -> list[str]:
-        """What lies in a folder; nothing where it cannot be listed."""
         with suppress(OSError):
             return sorted(each.name for each in self.find_path(path).iterdir())
         return []
@@ -237,7 +234,7 @@ class Machine:
 
     @cached_property
     def watched(self) -> LoadSamples | None:
-        """What happened in `watch_s` seconds; None where nobody is to wait, or there is no /proc.
+        """Return what happened in `watch_s` seconds; None if that is 0, or there is no /proc.
 
         All subjects share one watch.
         """
@@ -255,7 +252,6 @@ class Machine:
 
 
 def parse_spans(text: str) -> list[int]:
-    """`0-2,5` as numbers."""
     parts = (part.partition("-") for part in text.split(",") if part)
     return [n for low, _, high in parts for n in range(int(low), int(high or low) + 1)]
 
@@ -343,15 +339,13 @@ def _hash(own: bytes) -> str:
 
 
 def read_host_group() -> str:
-    """The group that this host is said to be of; empty where nobody says so. `UsageError` for a
-    name that is none.
-    """
+    """Return the group that this host is said to be of, or "". `UsageError` for an invalid name."""
     name = os.environ.get("DYNO_HOST_GROUP", "")
     return check_host_group(name) if name else ""
 
 
 def check_host_group(name: str) -> str:
-    """`name`, if it can stand for a group of hosts; else `UsageError`."""
+    """Return `name` if it is valid for a group of hosts; else raise `UsageError`."""
     hint = f"up to {GROUP_LENGTH_MAX} printable characters, such as ci"
     if not name.strip():
         raise UsageError("DYNO_HOST_GROUP needs a name", hint=hint)

@@ -16,13 +16,11 @@ QUICK = ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", 
 
 
 def observe(machine: Machine) -> Iterator[Observation]:
-    """The clock source, and the time of day."""
     yield observe_source(machine)
     yield observe_time_of_day(machine)
 
 
 def observe_source(machine: Machine) -> Observation:
-    """What the kernel's clock counts."""
     why = "a latency takes two clock readings; a slow source costs a system call and 1 µs each"
     current = machine.read_text(f"{SOURCES}/current_clocksource")
     if not current:
@@ -37,7 +35,7 @@ def observe_source(machine: Machine) -> Observation:
 
 
 def observe_time_of_day(machine: Machine) -> Observation:
-    """Whether anybody keeps it; durations are taken from a clock that no step moves."""
+    """Observe whether the time is kept; durations come from a clock that no step moves."""
     why = "durations are safe (CLOCK_MONOTONIC), but a clock step garbles logs and time stamps"
     kept = machine.clock_synchronised()
     if kept is None:

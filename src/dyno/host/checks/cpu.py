@@ -18,7 +18,6 @@ CONTAINERS = ("docker", "kubepods", "libpod", "lxc", "containerd")
 
 
 def observe(machine: Machine) -> Iterator[Observation]:
-    """Cores, virtualisation, SMT and NUMA."""
     yield observe_cores(machine)
     yield observe_virtualisation(machine)
     yield observe_smt(machine)
@@ -26,7 +25,6 @@ def observe(machine: Machine) -> Iterator[Observation]:
 
 
 def observe_cores(machine: Machine) -> Observation:
-    """The CPU, and how many cores this process may use of those there are."""
     why = "engine, driver and other processes need separate cores"
     model, usable = machine.read_after("/proc/cpuinfo", "model name"), machine.list_usable_cores()
     if not usable:
@@ -40,7 +38,6 @@ def observe_cores(machine: Machine) -> Observation:
 
 
 def observe_virtualisation(machine: Machine) -> Observation:
-    """A virtual machine, a container, both or neither."""
     maker = " ".join(
         machine.read_text(f"/sys/class/dmi/id/{n}") for n in ("sys_vendor", "product_name")
     )
@@ -62,7 +59,6 @@ def observe_virtualisation(machine: Machine) -> Observation:
 
 
 def observe_smt(machine: Machine) -> Observation:
-    """Whether two hardware threads share a core."""
     why = "two threads share a core: work on the other one slows yours, and no counter shows it"
     active = machine.read_text(f"{SYSTEM}/cpu/smt/active")
     shared = machine.read_text(f"{SYSTEM}/cpu/cpu0/topology/thread_siblings_list")
@@ -74,7 +70,6 @@ def observe_smt(machine: Machine) -> Observation:
 
 
 def observe_numa(machine: Machine) -> Observation:
-    """Memory nodes, and whether the kernel moves pages between them."""
     why = "memory of another node is slower, and the node of a page is a matter of chance"
     nodes = [n for n in machine.list_names(f"{SYSTEM}/node") if n[:4] == "node" and n[4:].isdigit()]
     if not nodes:

@@ -25,8 +25,8 @@ SECTOR_BYTES = 512
 
 
 def observe(machine: Machine) -> Iterator[Observation]:
-    """Discard, write cache, scheduler, link, loop, thin; of a file system without a disk nothing is
-    seen.
+    """Observe discard, write cache, scheduler, link, loop, thin; nothing of a file system without a
+    disk.
     """
     mount = find_mount(machine, machine.data)
     facts = read_device_facts(machine, mount.number) if mount else DeviceFacts()
@@ -72,7 +72,6 @@ def read_device_facts(machine: Machine, number: str) -> DeviceFacts:
 
 
 def _list_stack(own: Path) -> tuple[str, ...]:
-    """The devices from `own` to the lowest, the first of several parts each."""
     names = [own.name]
     while slaves := sorted(own.glob("slaves/*")):
         own = slaves[0].resolve()
@@ -97,7 +96,6 @@ def _find_thin(machine: Machine, own: Path, disk: Path) -> str:
 
 
 def discard(facts: DeviceFacts) -> Observation:
-    """Can a flash disk be told what is free?"""
     why = "without discard (TRIM) a flash disk slows down as it is overwritten"
     if facts.discard_bytes is None:
         return make_not_visible("discard", why)
@@ -109,7 +107,6 @@ def discard(facts: DeviceFacts) -> Observation:
 
 
 def write_cache(facts: DeviceFacts) -> Observation:
-    """What the kernel takes the disk's cache for."""
     why = "a flush waits for the whole cache, including other processes' writes"
     kind = facts.write_cache
     if not kind:
@@ -121,7 +118,6 @@ def write_cache(facts: DeviceFacts) -> Observation:
 
 
 def observe_scheduler(facts: DeviceFacts, disk: Path | None) -> Observation:
-    """Who decides the order of requests."""
     why = "a scheduler that shares by process favours engines with more processes"
     if not facts.scheduler:
         return make_not_visible("I/O scheduler", why)
@@ -131,7 +127,6 @@ def observe_scheduler(facts: DeviceFacts, disk: Path | None) -> Observation:
 
 
 def observe_link(facts: DeviceFacts) -> Observation:
-    """The PCIe link of the disk, or of what it hangs on."""
     why = "a link below its maximum speed or width limits the disk's bandwidth"
     if not facts.link:
         return make_not_visible("PCIe link", why)
@@ -142,7 +137,6 @@ def observe_link(facts: DeviceFacts) -> Observation:
 
 
 def observe_loop(facts: DeviceFacts) -> Observation:
-    """Do data cross two page caches?"""
     why = "a loop device without direct I/O has its blocks in a page cache of its own"
     if not facts.name:
         return make_not_visible("loop device", why)
@@ -156,7 +150,6 @@ def observe_loop(facts: DeviceFacts) -> Observation:
 
 
 def observe_thin(facts: DeviceFacts) -> Observation:
-    """Are blocks allocated only when they are written?"""
     why = "the first write of a block allocates it, and reads before it touch no medium"
     if not facts.name:
         return make_not_visible("thin provisioning", why)

@@ -40,7 +40,6 @@ USED, FEW_BYTES = (85.0, 95.0), 2 << 30
 
 
 def observe(machine: Machine) -> Iterator[Observation]:
-    """Kind, mount options, free space."""
     mount = find_mount(machine, machine.data)
     yield observe_kind(mount)
     yield observe_options(mount)
@@ -48,7 +47,6 @@ def observe(machine: Machine) -> Iterator[Observation]:
 
 
 def observe_kind(mount: Mount | None) -> Observation:
-    """The kind of file system."""
     why = "the file system decides what a commit and a page write cost"
     if mount is None:
         return make_not_visible("file system", why)
@@ -61,7 +59,6 @@ def observe_kind(mount: Mount | None) -> Observation:
 
 
 def observe_options(mount: Mount | None) -> Observation:
-    """The worst of the mount's options."""
     why = "some options make commits too cheap or other work more expensive"
     if mount is None:
         return make_not_visible("mount options", why)
@@ -75,7 +72,7 @@ def observe_options(mount: Mount | None) -> Observation:
 
 
 def _negate(option: str) -> str:
-    """The option that takes another one back."""
+    """Return the option that undoes another."""
     opposite = {
         "barrier=0": "barrier=1",
         "nobarrier": "barrier",
@@ -87,7 +84,6 @@ def _negate(option: str) -> str:
 
 
 def observe_free(machine: Machine) -> Observation:
-    """What is left on it."""
     why = "a nearly full file system is slower, and a run may fill it"
     there = next(p for p in (machine.data, *machine.data.parents) if machine.find_path(p).exists())
     with suppress(OSError):

@@ -17,14 +17,12 @@ STEADY, LIVELY = "performance", ("schedutil", "ondemand")
 
 
 def observe(machine: Machine) -> Iterator[Observation]:
-    """Governor, turbo, and what the machine draws its power from."""
     yield observe_governor(machine)
     yield observe_turbo(machine)
     yield from observe_power(machine)
 
 
 def observe_governor(machine: Machine) -> Observation:
-    """The worst of the cores' frequency governors."""
     why = "a core that speeds up under load makes the busier candidate look better"
     cores = [name for name in machine.list_names(CPU) if name[:3] == "cpu" and name[3:].isdigit()]
     files = [f"{CPU}/{core}/cpufreq/scaling_governor" for core in cores]
@@ -46,7 +44,6 @@ def _choose_mark(governor: str) -> Mark:
 
 
 def observe_turbo(machine: Machine) -> Observation:
-    """Whether cores go beyond their nominal rate."""
     why = "the rate above nominal depends on heat and on how many cores are busy"
     for file, on, off in (
         (f"{CPU}/intel_pstate/no_turbo", "0", "1"),
@@ -63,7 +60,6 @@ def observe_turbo(machine: Machine) -> Observation:
 
 
 def observe_power(machine: Machine) -> Iterator[Observation]:
-    """Mains or battery, where the machine has a battery at all."""
     kinds = {
         name: machine.read_text(f"{SUPPLIES}/{name}/type") for name in machine.list_names(SUPPLIES)
     }

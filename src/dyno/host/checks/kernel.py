@@ -18,7 +18,6 @@ URING = "/proc/sys/kernel/io_uring_disabled"
 
 
 def observe(machine: Machine) -> Iterator[Observation]:
-    """Address space layout, io_uring, perf events."""
     yield observe_aslr(machine)
     yield observe_io_uring(machine)
     yield observe_perf_events(machine)
@@ -37,7 +36,7 @@ def observe_aslr(machine: Machine) -> Observation:
 
 
 def observe_io_uring(machine: Machine) -> Observation:
-    """Found by asking the kernel for one."""
+    """Ask the kernel for one."""
     why = "the driver then waits for servers in epoll, which costs it a system call more a query"
     refused = machine.uring_errno()
     if not refused:
@@ -53,7 +52,7 @@ def observe_io_uring(machine: Machine) -> Observation:
 
 
 def observe_perf_events(machine: Machine) -> Observation:
-    """Found by asking the kernel for one. Where it refuses, its own level may be why."""
+    """Ask the kernel for one. If it refuses, its own level may be why."""
     why = "samples of CPU time tell which part of an engine is slower; counters tell without them"
     refused, level = machine.perf_errno(False), machine.read_number(PARANOID)
     if refused in (errno.ENOSYS, errno.ENOENT, errno.EOPNOTSUPP):

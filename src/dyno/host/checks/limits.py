@@ -34,7 +34,7 @@ LIMITS = {
 
 
 def observe(machine: Machine) -> Iterator[Observation]:
-    """The soft limits, which are those that hold."""
+    """Observe the soft limits, which are those that hold."""
     lines = machine.read_text("/proc/self/limits").splitlines()
     for name, (start, (fair, poor), why, hint) in LIMITS.items():
         line = next((line for line in lines if line.startswith(start)), "")

@@ -18,7 +18,6 @@ SHOWN = 3
 
 
 def observe(machine: Machine) -> Iterator[Observation]:
-    """Steal, other processes, and pressure, over the time watched."""
     if machine.watch_s <= 0:
         return
     watched = machine.watched
@@ -42,7 +41,6 @@ def observe(machine: Machine) -> Iterator[Observation]:
 
 
 def _describe_busiest(watched: LoadSamples) -> str:
-    """The busiest three, in percent of one core."""
     told = [f"{name} {percent:.0f} %" for name, percent in watched.find_busiest()[:SHOWN]]
     return f" ({', '.join(told)} of one)" if told else ""
 

@@ -17,14 +17,13 @@ USED = (75.0, 90.0)
 
 
 def observe(machine: Machine) -> Iterator[Observation]:
-    """What is free, what is swapped, what the kernel merges."""
     yield observe_memory(machine)
     yield swap(machine)
     yield observe_huge_pages(machine)
 
 
 def observe_memory(machine: Machine) -> Observation:
-    """How much of it is to be had without pushing somebody out."""
+    """Observe how much is available without swapping or reclaiming."""
     why = "data that do not fit beside the others are read from disk again, or swapped"
     total, available = (_read_kilobytes(machine, key) for key in ("MemTotal", "MemAvailable"))
     if total is None or available is None:
@@ -37,8 +36,8 @@ def observe_memory(machine: Machine) -> Observation:
 
 
 def measure_available_bytes(machine: Machine) -> int | None:
-    """What we may take without pushing somebody out, in no group's way; None where the kernel does
-    not say.
+    """Return what we may take without swapping or reclaiming, within our groups' limits; None if
+    the kernel does not say.
     """
     available = _read_kilobytes(machine, "MemAvailable")
     if available is None:
@@ -47,7 +46,6 @@ def measure_available_bytes(machine: Machine) -> int | None:
 
 
 def swap(machine: Machine) -> Observation:
-    """Whether there is any, and whether something is in it."""
     why = "reading a swapped page takes milliseconds, at an unpredictable time"
     total, free = (_read_kilobytes(machine, key) for key in ("SwapTotal", "SwapFree"))
     if total is None or free is None:

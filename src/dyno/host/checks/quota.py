@@ -26,7 +26,6 @@ def observe(machine: Machine) -> Iterator[Observation]:
 
 
 def observe_cpu(machine: Machine) -> Observation:
-    """How many cores' worth of time there is in each period."""
     why = "once the quota is used up, every thread stops for the rest of the period"
     shares = [_read_share(machine, folder) for folder in _list_folders(machine, "cpu")]
     found = [share for share in shares if share is not None]
@@ -39,7 +38,7 @@ def observe_cpu(machine: Machine) -> Observation:
 
 
 def _read_share(machine: Machine, folder: PurePosixPath) -> float | None:
-    """Cores; infinity for no quota, None where the file is not there."""
+    """Return cores; infinity for no quota, None if there is no file."""
     words = machine.read_text(folder / "cpu.max").split()
     if not words:
         files = (folder / f"cpu.cfs_{part}_us" for part in ("quota", "period"))
@@ -50,7 +49,7 @@ def _read_share(machine: Machine, folder: PurePosixPath) -> float | None:
 
 
 def observe_memory(machine: Machine) -> Observation:
-    """The limit that page cache counts against too."""
+    """Observe the limit, which page cache counts against, too."""
     why = "the page cache counts against the limit, so cached data are dropped and read again"
     found = list(_read_memory_limits(machine).values())
     if not found:
@@ -62,7 +61,6 @@ def observe_memory(machine: Machine) -> Observation:
 
 
 def observe_io(machine: Machine) -> Observation:
-    """What of the disk's rate there is."""
     why = "a request above the rate waits in the kernel, however fast the disk is"
     mount = find_mount(machine, machine.data)
     disk = find_disk(machine, mount.number) if mount else None

@@ -20,31 +20,28 @@ TRIED_S = 10.0
 
 
 class OneProcess(OneOfWords):
-    """Says how the engine's process is to be started; nothing is left to be put back."""
+    """Says how the engine's process is to be started; nothing is to be put back."""
 
     default = KEEP
 
     def describe_default(self) -> str:
-        """What a process gets that is started as usual."""
         raise NotImplementedError
 
     def find_reason(self, value: str) -> str:
-        """Why no process of this host can have `value`; empty where one can."""
+        """Return why no process of this host can have `value`, or ""."""
         raise NotImplementedError
 
     def start(self, value: str, found: dict[str, str]) -> ControlResult:
-        """How to start one that has; `found` goes into the record."""
+        """Return how to start one that has it; `found` goes into the record."""
         raise NotImplementedError
 
     def find_refusal(self, value: str, subject: ControlTarget) -> str:
-        """What stands in the way."""
         if value == KEEP:
             return ""
         return RUNS_ALREADY if subject.attached else self.find_reason(value)
 
     @contextmanager
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
-        """Answers prefix and environment."""
         before = self.describe_default()
         if value == KEEP:
             yield ControlResult({"before": before})
@@ -55,7 +52,7 @@ class OneProcess(OneOfWords):
 
 
 def try_command(command: Sequence[str]) -> tuple[bool, str]:
-    """Did the command succeed, and what did it say? A missing one did not, and says nothing."""
+    """Return whether the command succeeded, and its output; a missing one fails with none."""
     try:
         done = subprocesses.run(command, TRIED_S)
     except (OSError, subprocess.TimeoutExpired):

@@ -32,7 +32,7 @@ class HostSetting:
 class HostWide(OneOfWords):
     """Sets every knob that `settings` answers, all or none, and puts all of them back.
 
-    `missing` says what a host lacks that has none of them.
+    `missing` says what a host without any of them lacks.
     """
 
     missing: ClassVar[str]
@@ -49,7 +49,7 @@ class HostWide(OneOfWords):
         return raw
 
     def find_refusal(self, value: str, subject: ControlTarget) -> str:
-        """The first thing that stands in the way, as far as looking tells."""
+        """Return the first obstacle that looking shows."""
         if value == KEEP:
             return ""
         if subject.attached:
@@ -60,7 +60,7 @@ class HostWide(OneOfWords):
 
     @contextmanager
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
-        """Sets the knobs; one that somebody else set meanwhile is told at the end."""
+        """Set the knobs; a note at the end says if another process changed one meanwhile."""
         settings = self.list_settings(value, subject)
         before = self._describe_values(
             (each, _knob.read_current_value(each.knob)) for each in settings
@@ -80,7 +80,7 @@ class HostWide(OneOfWords):
     def _hold_all(
         self, value: str, settings: Sequence[HostSetting], stack: ExitStack
     ) -> tuple[dict[str, str], list[KnobHold]]:
-        """Holds every knob until the stack is left; none, where one is refused."""
+        """Hold every knob until the stack closes; none if one is refused."""
         holdings: list[KnobHold] = []
         try:
             for each in settings:
@@ -96,13 +96,12 @@ class HostWide(OneOfWords):
         return {"before": before, "set": value}, holdings
 
     def _describe_values(self, pairs: Iterable[tuple[HostSetting, str]]) -> str:
-        """What the knobs held; several values where they differed."""
         words = dict.fromkeys(self.describe_value(each, raw) for each, raw in pairs if raw)
         return ", ".join(words) or "none"
 
 
 def _explain_loss(settings: Sequence[HostSetting], holdings: Sequence[KnobHold]) -> str:
-    """Why a control was not held to the end; empty where it was."""
+    """Return why a control was not held to the end, or ""."""
     for each, holding in zip(settings, holdings, strict=False):
         outcome = holding.outcome
         if outcome and outcome.now != each.text:

@@ -60,10 +60,10 @@ def list_knobs_of_root() -> list[str]:
 
 @contextmanager
 def hold_journal(journal: Path) -> Iterator[None]:
-    """Nobody else is at the journal meanwhile; the kernel frees its lock if we die.
+    """Hold the journal's lock; the kernel frees it if we die.
 
-    `KnobRefused` where the folder cannot be made, `HostError` where others could write what we
-    would put back, or hold the lock for good.
+    `KnobRefused` if the folder cannot be made, `HostError` if others could write what we would put
+    back, or hold the lock for good.
     """
     try:
         journal.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -83,7 +83,6 @@ def open_private_file(path: Path) -> IO[str]:
 
 
 def flush_folder(folder: Path) -> None:
-    """A file that was renamed or removed is so on the disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -125,7 +124,7 @@ class JournalEntry:
 
 @dataclass(frozen=True)
 class KnobOutcome:
-    """What became of a knob that was held; `now` is what it held when that was looked at."""
+    """What became of a knob that was held; `now` is its value when last read."""
 
     entry: JournalEntry
     state: State
@@ -134,7 +133,7 @@ class KnobOutcome:
 
     @property
     def intended(self) -> str:
-        """What is to be put back."""
+        """Return the value to be put back."""
         return f"{self.entry.path}: {self.entry.set} to {self.entry.found}"
 
     def __str__(self) -> str:
@@ -151,12 +150,10 @@ class KnobOutcome:
 
 
 def name_entry(path: str) -> str:
-    """The name of a knob's entry."""
     return path.strip("/").replace("/", "+") + KIND
 
 
 def read_entry(file: Path) -> JournalEntry:
-    """The entry; `HostError` where the file holds none."""
     try:
         return JournalEntry(**json.loads(file.read_text()))
     except (OSError, ValueError, TypeError, RecursionError) as error:
@@ -165,9 +162,9 @@ def read_entry(file: Path) -> JournalEntry:
 
 
 def begin_entry(journal: Path, knob: Path, value: str) -> IO[str]:
-    """Notes what the knob holds; the answer is the entry's file, and holds its shared lock.
+    """Note what the knob holds; return the entry's file, with its shared lock.
 
-    The lock is taken before the file has its name: nobody ever sees an entry under way without.
+    The lock is taken before the file has its name: no process ever sees an entry in use without it.
     """
     entry = JournalEntry(
         _knob.strip_root(knob), _knob.read_current_value(knob), value, _knob.read_boot_id()
@@ -192,13 +189,13 @@ def share_entry(file: Path) -> IO[str]:
 
 
 def is_in_use(file: Path) -> bool:
-    """Does anybody alive hold the entry?"""
+    """Return whether a living process holds the entry."""
     with file.open() as tried:
         return not try_lock(tried.fileno())
 
 
 def choose_outcome(entry: JournalEntry) -> KnobOutcome:
-    """What is to be done with a knob, by what it holds now."""
+    """Return what is to be done with a knob, by what it holds now."""
     now = _knob.read_current_value(_knob.find_path(entry.path))
     if not now:
         return KnobOutcome(entry, "refused", "nothing", "it cannot be read")
@@ -210,7 +207,7 @@ def choose_outcome(entry: JournalEntry) -> KnobOutcome:
 
 
 def settle_entry(file: Path, entry: JournalEntry) -> KnobOutcome:
-    """Puts the knob back where it is still as it was set; the file goes unless that failed."""
+    """Put the knob back if it is still as it was set; remove the file unless that failed."""
     outcome = choose_outcome(entry)
     if outcome.state == "put back":
         try:
@@ -225,7 +222,7 @@ def settle_entry(file: Path, entry: JournalEntry) -> KnobOutcome:
 
 @dataclass
 class KnobHold:
-    """A knob that is held: what was found, and, once it was let go, what became of it."""
+    """A knob that is held: what was found, and, once it is released, what became of it."""
 
     found: str
     outcome: KnobOutcome | None = None
@@ -233,11 +230,10 @@ class KnobHold:
 
 @contextmanager
 def hold_knob(knob: Path, value: str) -> Iterator[KnobHold]:
-    """Holds `knob` at `value` and puts back what was found there.
+    """Hold `knob` at `value` and put back what was found there.
 
-    `KnobRefused` where the host does not take it, and then it is as it was. `HostError` where a run
-    under way holds it at another value; one at the same value is joined, and the last one out
-    puts back.
+    `KnobRefused` if the host does not take it: then it is unchanged. `HostError` if a run under way
+    holds it at another value; one at the same value is joined, and the last one out puts back.
     """
     journal = find_own_journal()
     file = journal / name_entry(_knob.strip_root(knob))
@@ -256,10 +252,10 @@ def hold_knob(knob: Path, value: str) -> Iterator[KnobHold]:
 
 
 def put_back(*, dry: bool = False) -> list[KnobOutcome]:
-    """Puts back every knob that a run which is gone has left, and says what became of each.
+    """Put back every knob that a dead run has left, and say what became of each.
 
-    `dry` changes nothing and says what would become of it. A knob that holds another value than
-    the one set was changed by somebody else since, and is left alone.
+    `dry` changes nothing and says what would become of it. A knob that holds another value than the
+    one set was changed by others since, and is left alone.
     """
     journal = find_own_journal()
     if not _list_entries(journal):
@@ -301,7 +297,9 @@ def _join_entry(file: Path, value: str) -> IO[str] | None:
 
 
 def _release_entry(file: Path, entry: JournalEntry) -> KnobOutcome:
-    """What became of a knob that we no longer hold; others who do put it back when they go."""
+    """Return what became of a knob that we no longer hold; others who do put it back when they
+    go.
+    """
     if not is_in_use(file):
         return settle_entry(file, entry)
     judged = choose_outcome(entry)

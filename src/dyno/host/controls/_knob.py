@@ -21,31 +21,29 @@ class KnobRefused(Exception):
 
 
 def find_path(path: str) -> Path:
-    """Where the kernel's file `path` lies."""
     return Path(os.environ.get(ROOT, "/") + path)
 
 
 def strip_root(knob: Path) -> str:
-    """The path as the kernel has it, whatever stands before it."""
+    """Return the path as the kernel has it, without the prefix of a test's tree."""
     return "/" + str(knob).removeprefix(os.environ.get(ROOT, "/")).lstrip("/")
 
 
 def read_text(knob: Path) -> str:
-    """What the file holds; empty where there is none, or it cannot be read."""
     with suppress(OSError):
         return knob.read_text().strip()
     return ""
 
 
 def read_current_value(knob: Path) -> str:
-    """The value that holds: the one in brackets, where the file lists them all."""
+    """Return the current value: the one in brackets, if the file lists them all."""
     text = read_text(knob)
     chosen = re.search(r"\[([^\s\[\]]+)\]", text)
     return chosen[1] if chosen else text
 
 
 def find_refusal(knob: Path, value: str) -> str:
-    """Why `value` cannot be written there, as far as looking tells; empty where it can."""
+    """Return why `value` cannot be written there, as far as looking shows, or ""."""
     if not read_current_value(knob):
         return f"no {strip_root(knob)}"
     text = read_text(knob)
@@ -58,7 +56,7 @@ def find_refusal(knob: Path, value: str) -> str:
 
 
 def set_value(knob: Path, value: str) -> None:
-    """Sets the knob; `KnobRefused` where the kernel does not take the value, or not keep it."""
+    """Set the knob; `KnobRefused` if the kernel refuses or does not keep the value."""
     try:
         with os.fdopen(os.open(knob, os.O_WRONLY | os.O_TRUNC), "wb", buffering=0) as file:
             file.write(value.encode())

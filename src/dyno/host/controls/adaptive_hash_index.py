@@ -36,7 +36,6 @@ class AdaptiveHashIndex(OneOfWords):
     }
 
     def find_refusal(self, value: str, subject: ControlTarget) -> str:
-        """Few engines have one, and a server that runs is not ours to set."""
         if value == KEEP:
             return ""
         if subject.attached:

@@ -42,7 +42,6 @@ class Allocator(OneProcess):
         return "the engine's own"
 
     def find_reason(self, value: str) -> str:
-        """It must be installed."""
         _, package = LIBRARIES[value]
         return (
             ""
@@ -51,7 +50,6 @@ class Allocator(OneProcess):
         )
 
     def start(self, value: str, found: dict[str, str]) -> ControlResult:
-        """By LD_PRELOAD."""
         library = find_library(value, self.folders)
         loaded = partial(_check_loaded, library)
         return ControlResult(
@@ -80,7 +78,6 @@ def _list_libraries() -> Iterator[tuple[str, str]]:
 
 
 def _check_loaded(library: str, pid: int) -> dict[str, str]:
-    """Is it really in the process?"""
     try:
         maps = Path(f"/proc/{pid}/maps").read_text()
     except OSError as error:

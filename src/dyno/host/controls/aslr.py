@@ -45,7 +45,6 @@ class Aslr(OneOfWords):
     }
 
     def find_refusal(self, value: str, subject: ControlTarget) -> str:
-        """A server that runs has its layout; a host may lack the word or refuse it."""
         if subject.attached:
             return RUNS_ALREADY
         if value == "off":
@@ -54,7 +53,6 @@ class Aslr(OneOfWords):
 
     @contextmanager
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
-        """Answers the prefix and the filler; nothing of the machine is changed."""
         filler = "x" * (subject.rng.randrange(FILLER_BYTES) if value == "on" else 0)
         if why := self.find_refusal(value, subject):
             yield make_not_held(_read_state(), why)
@@ -75,7 +73,7 @@ TRIED_S = 10.0
 
 @cache
 def _find_refusal() -> str:
-    """Why `setarch -R` does not work here, found by trying it; empty where it does."""
+    """Return why `setarch -R` does not work here, found by trying it, or ""."""
     try:
         done = subprocesses.run([*PREFIX, "true"], TRIED_S)
     except (OSError, subprocess.TimeoutExpired):

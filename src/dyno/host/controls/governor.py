@@ -32,12 +32,10 @@ class Governor(HostWide):
     }
 
     def list_settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
-        """One knob per policy."""
         found = sorted(_knob.find_path(POLICIES).glob("policy*/scaling_governor"))
         return [HostSetting(knob, value) for knob in found]
 
     def find_refusal(self, value: str, subject: ControlTarget) -> str:
-        """The kernel lists the governors that it has beside each knob."""
         for each in self.list_settings(value, subject) if value != KEEP else ():
             known = _knob.read_text(each.knob.with_name("scaling_available_governors")).split()
             if known and value not in known:

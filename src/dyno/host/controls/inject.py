@@ -41,16 +41,13 @@ class InjectedDelay(OneProcess):
         self.ensure_library = ensure_library or _ensure_library
 
     def check(self, value: str) -> None:
-        """`UsageError` where `value` is no time in ns."""
         if value != KEEP:
             _parse_size(value)
 
     def describe_default(self) -> str:
-        """As fast as it is."""
         return "nothing"
 
     def find_reason(self, value: str) -> str:
-        """The library must be compiled."""
         del value
         try:
             self.ensure_library()
@@ -59,7 +56,6 @@ class InjectedDelay(OneProcess):
         return ""
 
     def start(self, value: str, found: dict[str, str]) -> ControlResult:
-        """By LD_PRELOAD."""
         delay_ns, every = _parse_size(value)
         library = self.ensure_library()
         size = {"LD_PRELOAD": library, "DYNO_INJECT": f"{delay_ns} {every}"}
@@ -67,7 +63,6 @@ class InjectedDelay(OneProcess):
 
 
 def _ensure_library() -> str:
-    """From the cache, or compiled now (a moment)."""
     return str(
         compile_library(Recipe("inject", SOURCE, "-O2", "", ("dl",)), lambda _: None).program
     )

@@ -52,7 +52,6 @@ def _find_device(number: int) -> str:
 
 
 def _find_below(device: Path) -> Iterator[Path]:
-    """A partition's disk, a mapped or mirrored device's parts; then their queues."""
     place = device.resolve()
     if parts := sorted(place.glob("slaves/*")):
         for part in parts:
@@ -78,7 +77,6 @@ class IoScheduler(HostWide):
     }
 
     def list_settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
-        """One knob per disk below the file system of the data."""
         queues = find_disk_queues(subject.home)
         return [HostSetting(q / "scheduler", value) for q in queues if (q / "scheduler").exists()]
 

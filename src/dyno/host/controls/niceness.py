@@ -28,17 +28,15 @@ class Niceness(OneProcess):
     }
 
     def check(self, value: str) -> None:
-        """`UsageError` where `value` is no such number."""
         number = re.fullmatch(r"[+-]?\d{1,2}", value)
         if value != KEEP and not (number and LEAST <= int(value) <= MOST):
             raise build_unknown_error("value of niceness", value, self.values)
 
     def describe_default(self) -> str:
-        """Our own, which the process would inherit."""
         return str(os.getpriority(os.PRIO_PROCESS, 0))
 
     def find_reason(self, value: str) -> str:
-        """Found by trying: nice(1) only warns where it is refused, and goes on."""
+        """Find by trying: nice(1) only warns if it is refused, and goes on."""
         if value not in self.values and try_command([*self._build_prefix(value), "nice"])[
             1
         ] != _parse_number(value):
@@ -46,7 +44,6 @@ class Niceness(OneProcess):
         return ""
 
     def start(self, value: str, found: dict[str, str]) -> ControlResult:
-        """By nice(1), which counts from our own."""
         return ControlResult(found, prefix=self._build_prefix(value))
 
     def _build_prefix(self, value: str) -> tuple[str, ...]:

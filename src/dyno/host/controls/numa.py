@@ -32,16 +32,14 @@ class Numa(OneProcess):
     }
 
     def check(self, value: str) -> None:
-        """`UsageError` where `value` is neither a word nor a list of nodes."""
         if value not in (KEEP, *OPTIONS) and not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", value):
             raise build_unknown_error("value of numa", value, self.values)
 
     def describe_default(self) -> str:
-        """The nodes of this host."""
         return f"nodes {_read_nodes()}" if _read_nodes() else "unknown"
 
     def find_reason(self, value: str) -> str:
-        """One node leaves no choice; several need numactl, which tells whether they are there."""
+        """One node leaves no choice; several need numactl, which says whether they exist."""
         if not re.search(r"[-,]", _read_nodes()):
             return "the host has one node of memory"
         if not shutil.which("numactl"):
@@ -52,12 +50,10 @@ class Numa(OneProcess):
         return "" if works else said.splitlines()[0] if said else "numactl is refused"
 
     def start(self, value: str, found: dict[str, str]) -> ControlResult:
-        """By numactl(8)."""
         return ControlResult(found, prefix=_build_prefix(value))
 
 
 def _read_nodes() -> str:
-    """`0-1`; empty where the kernel knows of no nodes."""
     return _knob.read_text(_knob.find_path(NODES))
 
 

@@ -39,12 +39,10 @@ class PageCache(OneOfWords):
     }
 
     def find_refusal(self, value: str, subject: ControlTarget) -> str:
-        """The files of a server that runs already are not ours to touch."""
         return RUNS_ALREADY if subject.attached and value != KEEP else ""
 
     @contextmanager
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
-        """Answers what is to be done with a load's files; nothing is held."""
         before, act = "as it was", {"warm": _warm, "drop": _drop}.get(value)
         if why := self.find_refusal(value, subject):
             yield make_not_held(before, why)
@@ -76,7 +74,7 @@ def _warm(handle: int) -> None:
 
 
 def _drop(handle: int) -> None:
-    """A page that is not on the disk yet cannot be dropped, so it is flushed first."""
+    """Flush and drop: a page that is not on the disk yet cannot be dropped."""
     os.fsync(handle)
     os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
 

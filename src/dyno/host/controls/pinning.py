@@ -93,7 +93,7 @@ _lock = Lock()
 
 
 def explain_why_not(pid: int | None) -> str:
-    """Why the server of process `pid` cannot be placed by us; empty where it can."""
+    """Return why we cannot place the server of process `pid`, or ""."""
     if pid is None:
         return RUNS_ALREADY
     try:
@@ -169,12 +169,11 @@ class Pinning:
     }
 
     def check(self, value: str) -> None:
-        """`UsageError` where `value` is neither a word nor a list of cores of this machine."""
         if value not in WORDS:
             _parse_cores(value)
 
     def find_refusal(self, value: str, subject: ControlTarget) -> str:
-        """There must be cores for both, and a server that runs already must be ours to place."""
+        """Check that there are cores for both, and that a running server is ours to place."""
         if value in ("off", "LIST"):
             return ""
         if subject.attached and (why := explain_why_not(subject.pid)):
@@ -187,9 +186,9 @@ class Pinning:
 
     @contextmanager
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
-        """Answers the cores; nothing of this process is changed, so nothing is put back.
+        """Yield the cores; nothing of this process is changed, so nothing is put back.
 
-        An attached server is placed where we may, and put back; else only the driver is, and the
+        An attached server is placed if we may, and put back; else only the driver is, and the
         record says why.
         """
         usable = sorted(os.sched_getaffinity(0))
@@ -211,7 +210,7 @@ class Pinning:
 
 
 def _divide_cores(value: str, usable: Sequence[int], embedded: bool) -> tuple[list[int], list[int]]:
-    """The driver's cores and the engine's; the same where it lives in the driver's process."""
+    """Return the driver's cores and the engine's; the same if it lives in the driver's process."""
     if value == "off":
         return [], []
     if value == "together":
@@ -225,7 +224,7 @@ def _divide_cores(value: str, usable: Sequence[int], embedded: bool) -> tuple[li
 
 
 def _choose_driver_cores(usable: Sequence[int], embedded: bool) -> list[int]:
-    """The driver's cores, the last ones: the first serves most interrupts and everybody else."""
+    """Return the last ones: the first serves most interrupts and other processes."""
     first = 1 if embedded else len(usable) - max(1, len(usable) // 4)
     return list(usable[first:]) if len(usable) > 1 else []
 

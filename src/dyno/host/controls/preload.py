@@ -26,14 +26,12 @@ class Preload(OneOfWords):
     }
 
     def find_refusal(self, value: str, subject: ControlTarget) -> str:
-        """Not every engine can be told to."""
         if value == KEEP or subject.preloads:
             return ""
         return "nobody but its own connections can fill this engine's cache"
 
     @contextmanager
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
-        """Asks for it; what was read joins the record."""
         before = "as it was"
         if why := self.find_refusal(value, subject):
             yield make_not_held(before, why)

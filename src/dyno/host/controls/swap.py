@@ -34,20 +34,18 @@ class Swap(HostWide):
     }
 
     def check(self, value: str) -> None:
-        """`UsageError` where `value` is neither a word nor a number in the range."""
         if value not in (KEEP, "avoid") and not (
             re.fullmatch(r"\d{1,3}", value) and int(value) <= MOST
         ):
             raise build_unknown_error("value of swap", value, self.values)
 
     def list_settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
-        """The one number, where the kernel has it."""
         knob, text = _knob.find_path(SWAPPINESS), value if value.isdigit() else "0"
         return [HostSetting(knob, str(int(text)))] if _knob.read_current_value(knob) else []
 
     @contextmanager
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
-        """The record says too which swap devices there are: without any, nothing is swapped."""
+        """Record the swap devices, too: without any, nothing is swapped."""
         with super().hold(value, subject) as held:
             devices = [
                 line.split()[0] for line in _knob.read_text(_knob.find_path(SWAPS)).splitlines()[1:]

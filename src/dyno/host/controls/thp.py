@@ -49,19 +49,17 @@ class Thp(HostWide):
     }
 
     def list_settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
-        """The one switch, where the kernel has it."""
         knob = _knob.find_path(ENABLED)
         return [HostSetting(knob, value)] if _knob.read_current_value(knob) else []
 
     def find_refusal(self, value: str, subject: ControlTarget) -> str:
-        """A process needs nobody's leave."""
         if value != "off":
             return super().find_refusal(value, subject)
         return RUNS_ALREADY if subject.attached else ""
 
     @contextmanager
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
-        """The host's switch is set; the process gets a prefix, and is looked at once it runs."""
+        """Set the host's switch; start the process with a prefix, and check it once it runs."""
         if value != "off":
             with super().hold(value, subject) as held:
                 yield held

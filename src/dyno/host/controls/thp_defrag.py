@@ -31,7 +31,6 @@ class ThpDefrag(HostWide):
     }
 
     def list_settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
-        """The one switch, where the kernel has it."""
         knob = _knob.find_path(DEFRAG)
         return [HostSetting(knob, value)] if _knob.read_current_value(knob) else []
 

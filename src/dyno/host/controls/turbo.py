@@ -31,14 +31,12 @@ class Turbo(HostWide):
     }
 
     def list_settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
-        """The one switch that this host has."""
         there = [path for path in WORDS if _knob.read_current_value(_knob.find_path(path))]
         return [
             HostSetting(_knob.find_path(path), WORDS[path].get(value, "")) for path in there[:1]
         ]
 
     def describe_value(self, setting: HostSetting, raw: str) -> str:
-        """`on` or `off`, whichever way round the switch is."""
         words = WORDS[_knob.strip_root(setting.knob)]
         return next((word for word, digit in words.items() if digit == raw), raw)
 

@@ -26,10 +26,10 @@ class ClientProbe:
     )
 
     def sample(self, watched: ProbeTarget) -> dict[str, float]:
-        """Since the last sample, of the thread with the most, in percent of the time; 0 at first.
+        """Since the last sample, of the busiest thread, in percent of the time; 0 at first.
 
-        The kernel adds up a running thread's time late, at its next tick: a short stretch may be
-        told more than it lasted.
+        The kernel adds up a running thread's time late, at its next tick: a short stretch may show
+        more than it lasted.
         """
         if watched.embedded:
             return {}

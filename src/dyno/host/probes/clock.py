@@ -35,7 +35,6 @@ class ClockProbe:
     )
 
     def sample(self, watched: ProbeTarget) -> dict[str, float]:
-        """Offsets as counters (of arbitrary origin), the cost as a gauge."""
         del watched
         return {
             "realtime_step_ns": float(_measure_offset_ns(time.CLOCK_REALTIME)),

@@ -24,11 +24,9 @@ class Contention:
     )
 
     def sample(self, watched: ProbeTarget) -> dict[str, float]:
-        """The counts now."""
         return {name: float(count) for name, count in watched.contended().items()}
 
     def sample_after_disconnect(self, watched: ProbeTarget) -> dict[str, float]:
-        """The same, with the last of the driver's work in it."""
         return self.sample(watched)
 
 

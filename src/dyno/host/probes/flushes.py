@@ -36,7 +36,7 @@ class FlushesProbe:
     )
 
     def sample(self, watched: ProbeTarget) -> dict[str, float]:
-        """Since the engine's start; nothing where the library is not in its process."""
+        """Since the engine's start; empty if the library is not in its process."""
         pid, known = watched.server_pid, watched.memory
         try:
             flushes, synced_writes = COUNTS.unpack((watched.home / FILE).read_bytes())
@@ -52,7 +52,6 @@ class FlushesProbe:
 
 
 def _read_link(opened: Path) -> str:
-    """Where a descriptor leads; empty where it is closed by now."""
     try:
         return str(opened.readlink())
     except FileNotFoundError:

@@ -50,7 +50,6 @@ class Host:
     )
 
     def sample(self, watched: ProbeTarget) -> dict[str, float]:
-        """The counters since boot, in ns over all cores."""
         lines = Path("/proc/stat").read_text().splitlines()
         return {
             **_parse_line(lines[0]),
@@ -69,7 +68,7 @@ def _measure_own(watched: ProbeTarget) -> dict[str, float]:
 
 
 def _sum_cores(lines: Sequence[str], cores: Sequence[int]) -> dict[str, float]:
-    """The sums over the lines of these cores; nothing where one has none (it was taken away)."""
+    """Return the sums over these cores' lines; empty if one has none (it was taken away)."""
     wanted = {f"cpu{core}" for core in cores}
     found = [_parse_line(line) for line in lines if line.split(" ", 1)[0] in wanted]
     if not cores or len(found) < len(wanted):

@@ -27,8 +27,9 @@ class InjectedDelayProbe:
     )
 
     def sample(self, watched: ProbeTarget) -> dict[str, float]:
-        """Since the engine's start; nothing where nothing is injected; `TrialFailed` where the
-        file cannot be read."""
+        """Since the engine's start; empty without an injection; `TrialFailed` if the file cannot be
+        read.
+        """
         try:
             spun_ns, answers = COUNTS.unpack((watched.home / "inject").read_bytes())
         except FileNotFoundError:

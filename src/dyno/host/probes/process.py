@@ -66,7 +66,6 @@ class ProcessProbe:
     )
 
     def sample(self, watched: ProbeTarget) -> dict[str, float]:
-        """Counters since the process began, and the gauges now."""
         pids = list_process_family(watched.server_pid)
         if not pids:
             return {}
@@ -111,7 +110,7 @@ def _count_switches(pids: list[int], memory: dict[str, Any]) -> dict[str, float]
 
 
 def _sum_io(pids: list[int]) -> dict[str, float]:
-    """Each of `IO` summed over the processes; left out where no file offers it."""
+    """Sum each of `IO` over the processes; leave out what no file offers."""
     read = [read_pairs(Path(f"/proc/{pid}/io")) for pid in pids]
     return {
         ours: float(sum(numbers.get(theirs, 0) for numbers in read))

@@ -23,11 +23,9 @@ class ServerProbe:
     )
 
     def sample(self, watched: ProbeTarget) -> dict[str, float]:
-        """The count now; of open connections up to a second may be missing."""
         return _ask_counts(watched, after_disconnect=False)
 
     def sample_after_disconnect(self, watched: ProbeTarget) -> dict[str, float]:
-        """The whole count, all of the driver's connections in it."""
         return _ask_counts(watched, after_disconnect=True)
 
 
