@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from made_old_runs import draw_counts
-from mixed_runs import STEADY, write_comparison, write_count
+from mixed_runs import STEADY, write_capacity, write_comparison, write_count, write_disks
 from mixed_runs import write_profile as write_server_profile
 from rehearsed import make_book
 
@@ -28,6 +28,8 @@ def write_time(home: Path) -> Path:
 KINDS: dict[str, tuple[Callable[[Path], Path], set[str]]] = {
     "time": (write_time, set(FORMATS)),
     "count": (write_count, {*FORMATS} - {"hyperfine"}),
+    "capacity": (write_capacity, set(FORMATS)),
+    "disk": (write_disks, set(FORMATS)),
     "server": (write_server_profile, {"markdown"}),
 }
 OF_REHEARSALS = {"markdown", "github", "junit", "parquet"}
@@ -82,6 +84,7 @@ def test_a_rehearsal_is_told_by_its_classes_or_not_at_all(tmp_path: Path) -> Non
     "words",
     [
         ("count", "sqlite", "b=sqlite", "-w", "oltp_point_select", "--format", "hyperfine"),
+        ("capacity", "null", "-w", "oltp_point_select", "--slo", "p99<1s", "--format", "junit"),
         ("rehearse", "sqlite@1", "sqlite@2", "--log", "l", "--data", "d", "--format", "bencher"),
     ],
 )
@@ -89,9 +92,8 @@ def test_a_format_that_says_nothing_is_refused_before_anything_is_played(
     words: tuple[str, ...], home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_words(list(words)) == 64
-    assert re.search(
-        rf"--format {words[-1]} does not apply to a (count|rehearsal)", capsys.readouterr().err
-    )
+    told = capsys.readouterr().err
+    assert re.search(rf"--format {words[-1]} does not apply to a [crd]", told)
     assert not home.exists()
 
 

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 @add_option("--seed N", "Draws arrivals, requests and order.", int)
 @options.CLIENT_HOSTS
 @options.JSON
+@options.FORMAT
 def command(**words: Any) -> int:
     """Find the highest rate that holds a limit on latency.
 
@@ -76,8 +77,12 @@ def command(**words: Any) -> int:
     dyno capacity postgres@13 postgres@18 -w oltp_read_write --slo "p99<10ms"
     dyno capacity sqlite@3.54 -w oltp_point_select --slo "p99.9<1ms, errors<0.1%" --step 10s
     """
-    verdict = play_experiment(make_experiment(words), judged_run.read_asked(words))
-    return judged_run.EXITS[verdict.overall]
+    from dyno.report.result import COMPARED, MEASURED
+
+    asked = judged_run.read_asked(words)
+    holdings = COMPARED if len(words["candidates"]) > 1 else MEASURED
+    judged_run.check_formats(asked, "a capacity", holdings)
+    return asked.choose_exit_code(play_experiment(make_experiment(words), asked))
 
 
 #: The options of `dyno bisect` that ask for capacities.
@@ -100,7 +105,7 @@ def play_experiment(experiment: Experiment, asked: RunOptions) -> CapacityVerdic
     from dyno.instruments.capacity.folder import CapacityFolder
 
     path, verdict = play_quietly(experiment, asked)
-    _tell_verdict(CapacityFolder(path), verdict, asked.json_file)
+    _tell_verdict(CapacityFolder(path), verdict, asked)
     return verdict
 
 
@@ -155,7 +160,7 @@ def _play_blocks(prepared: Prepared, folder: CapacityFolder) -> CapacityVerdict:
         return play_capacity(prepared, folder, tell)
 
 
-def _tell_verdict(folder: CapacityFolder, verdict: CapacityVerdict, json_file: Path | None) -> None:
+def _tell_verdict(folder: CapacityFolder, verdict: CapacityVerdict, asked: RunOptions) -> None:
     """Make the page, and print the answer.
 
     `--json`: as that of a comparison (`report/export.py`), in the words and with the numbers of a
@@ -165,19 +170,27 @@ def _tell_verdict(folder: CapacityFolder, verdict: CapacityVerdict, json_file: P
     from dyno.judge.analysis.capacity import measure_change
     from dyno.judge.analysis.effect_words import describe_word
     from dyno.record.decode import encode
-    from dyno.report.capacity import render_capacity
+    from dyno.report.accepted import list_accepted
+    from dyno.report.capacity import build_capacity_result, render_capacity
     from dyno.report.export import to_json_result
     from dyno.report.html.page import replace_file
 
     plan = folder.read_plan()
     made = render_capacity(plan, folder.read_blocks(), verdict)
     page = replace_file(folder.path / "report.html", made)
-    print_answer(plan, verdict)
-    screen.print_line(f"report: {page}")
-    if not verdict.complete:
-        screen.print_line(f"to go on: dyno resume {folder.path.name}")
-    if json_file:
-        told = to_json_result(verdict) | {"limit_words": plan.limit_words, "unit": plan.unit[:-1]}
+    if not asked.quiet:
+        print_answer(plan, verdict)
+        for line in list_accepted(asked.losses, verdict):
+            screen.print_line(line)
+        screen.print_line(f"report: {page}")
+        if not verdict.complete:
+            screen.print_line(f"to go on: dyno resume {folder.path.name}")
+    judged_run.write_formats(asked, lambda: build_capacity_result(plan, verdict))
+    if asked.json_file:
+        told = to_json_result(verdict, asked.losses) | {
+            "limit_words": plan.limit_words,
+            "unit": plan.unit[:-1],
+        }
         told |= {name: encode(getattr(verdict, name)) for name in ("candidates", "hosts")}
         told["client"] = verdict.sentence if verdict.overall == "invalid" else ""
         told["doubts"] = [it.sentence for it in verdict.findings if it.soundness == "doubtful"]
@@ -186,7 +199,7 @@ def _tell_verdict(folder: CapacityFolder, verdict: CapacityVerdict, json_file: P
             one["word"] = one["word"].removesuffix(" capacity")
             names = ("change_percent", "low_percent", "high_percent")
             one |= zip(names, map(keep_finite, measure_change(row)), strict=True)
-        write_json_file(json_file, told)
+        write_json_file(asked.json_file, told)
 
 
 def show_run(folder: Path) -> None:
@@ -201,37 +214,30 @@ def show_run(folder: Path) -> None:
 
 
 def report_run(folder: Path, profile_format: str | None, words: Mapping[str, Any]) -> int:
-    """Tell it again; of `dyno report`'s words only `--json` is meant."""
+    """Tell it again; with a format that has no file, print that alone."""
     from dyno.instruments.capacity.folder import CapacityFolder
     from dyno.judge.analysis.capacity import judge_capacity
 
-    _refuse_others(words)
     refuse_profile(profile_format, "a capacity")
-    made = CapacityFolder(folder)
-    _tell_verdict(made, judge_capacity(made.read_plan(), made.read_blocks()), words["json_file"])
-    return 0
-
-
-def _refuse_others(words: Mapping[str, Any]) -> None:
-    if words["strict"] or words["formats"]:
-        hint = "--json writes the answer"
-        raise UsageError("--strict and --format are for comparisons, not capacities", hint=hint)
+    made, asked = CapacityFolder(folder), judged_run.read_asked_of_report(words)
+    verdict = judge_capacity(made.read_plan(), made.read_blocks())
+    _tell_verdict(made, verdict, asked)
+    return asked.choose_exit_code(verdict) if asked.strict else 0
 
 
 def resume_run(folder: Path, words: Mapping[str, Any]) -> int:
-    """Goes on with a run that was stopped; of `dyno resume`'s words only `--json` is meant."""
+    """Goes on with a run that was stopped."""
     from dyno.instruments.capacity.folder import CapacityFolder
     from dyno.instruments.capacity.run import reopen_capacity
 
-    _refuse_others(words)
     refuse_device(words)
-    made = CapacityFolder(folder)
+    made, asked = CapacityFolder(folder), judged_run.read_asked(words)
     judged_run.sweep()
     prepared = reopen_capacity(made, judged_run.print_progress)
     with prepared.clients or nullcontext():
         verdict = _play_blocks(prepared, made)
-    _tell_verdict(made, verdict, words["json_file"])
-    return judged_run.EXITS[verdict.overall]
+    _tell_verdict(made, verdict, asked)
+    return asked.choose_exit_code(verdict)
 
 
 @contextmanager

@@ -105,9 +105,10 @@ def play_quietly(experiment: Experiment, asked: RunOptions) -> tuple[Path, Verdi
     from dyno.instruments.instructions.candidate import CountPlan
     from dyno.instruments.instructions.run import count_run
     from dyno.judge.analysis.counts import judge_counts
+    from dyno.report.result import COMPARED
     from dyno.runs.resolve.experiment import draft_run
 
-    judged_run.check_formats(asked, "a count", {"a verdict", "comparisons", "numbers"})
+    judged_run.check_formats(asked, "a count", COMPARED - {"comparisons of times"})
     experiment.require_plain("a count", ("margin_percent", "seed", "controls", "aa"))
     if asked.budget_s:
         raise UsageError("a count takes no budget", hint="fewer events take less time")

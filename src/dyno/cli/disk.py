@@ -16,6 +16,7 @@ from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
+    from dyno.cli.judged_run import RunOptions
     from dyno.instruments.disk.fio import Fio
     from dyno.instruments.disk.run import DiskPlan
     from dyno.record.disk import DiskRun, DiskVerdict
@@ -75,6 +76,7 @@ SHORTEST_S = 0.05
 @add_option("--seed", "Draws blocks and orders.", int, default=1)
 @options.STRICT
 @options.JSON
+@options.FORMAT
 def command(**words: Any) -> int:
     """Measure what a disk does under a database: is a later PATH slower than the first?
 
@@ -91,9 +93,12 @@ def command(**words: Any) -> int:
 
     from dyno.instruments.disk.fio import find_fio
     from dyno.instruments.disk.run import make_disk_folder, plan_disk_run
+    from dyno.report.result import COMPARED, MEASURED
 
     judged_run.sweep()
     run = plan_disk_run(_make_plan(words))
+    holdings = COMPARED if len(run.sides) > 1 else MEASURED
+    judged_run.check_formats(judged_run.read_asked(words), "a run of disks", holdings)
     fio = find_fio(judged_run.print_progress)
     run = replace(run, fio=fio.version)
     folder = make_disk_folder(find_runs_home(), run)
@@ -110,22 +115,27 @@ def play_and_tell(run: DiskRun, fio: Fio, folder: Path, words: Mapping[str, Any]
     with tell_what_stays(folder):
         run = play_disks(run, fio, folder, judged_run.print_progress)
     asked = judged_run.read_asked(words)
-    return asked.choose_exit_code(tell_disks(folder, run, asked.json_file))
+    return asked.choose_exit_code(tell_disks(folder, run, asked))
 
 
-def tell_disks(folder: Path, run: DiskRun, json_file: Path | None) -> DiskVerdict:
+def tell_disks(folder: Path, run: DiskRun, asked: RunOptions) -> DiskVerdict:
     from dyno.instruments.disk.verdict import judge_disks
-    from dyno.report.disks import render_disks
+    from dyno.report.accepted import list_accepted
+    from dyno.report.disks import build_disks_result, render_disks
     from dyno.report.html.page import replace_file
 
     verdict = judge_disks(run)
     page = replace_file(folder / "report.html", render_disks(run, verdict))
-    if json_file:
-        write_verdict(run, verdict, json_file)
-    print_disks(run, verdict)
-    screen.print_line(f"report: {page}")
-    if not verdict.complete:
-        screen.print_line(f"to go on: dyno resume {folder.name}")
+    if asked.json_file:
+        write_verdict(run, verdict, asked.json_file)
+    if not asked.quiet:
+        print_disks(run, verdict)
+        for line in list_accepted(asked.losses, verdict):
+            screen.print_line(line)
+        screen.print_line(f"report: {page}")
+        if not verdict.complete:
+            screen.print_line(f"to go on: dyno resume {folder.name}")
+    judged_run.write_formats(asked, lambda: build_disks_result(run, verdict))
     return verdict
 
 
@@ -137,21 +147,14 @@ def resume_run(folder: Path, words: Mapping[str, Any]) -> int:
     from dyno.record.disk import DISK_RECORD, DiskRun
     from dyno.runs.run_folder import read_json
 
-    refuse_formats(words)
     judged_run.sweep()
     run = read_json(DiskRun, folder / DISK_RECORD)
     if is_over(run) and run.is_traced:
         asked = judged_run.read_asked(words)
-        return asked.choose_exit_code(tell_disks(folder, run, asked.json_file))
+        return asked.choose_exit_code(tell_disks(folder, run, asked))
     fio = find_fio(judged_run.print_progress)
     run = reopen_disk_run(folder, fio, words["writable"])
     return play_and_tell(run, fio, folder, words)
-
-
-def refuse_formats(words: Mapping[str, Any]) -> None:
-    """`UsageError` for a `--format`, which are those of a comparison of engines."""
-    if words["formats"]:
-        raise UsageError("a run of disks has no --format", hint="--json FILE writes its verdict")
 
 
 def _make_plan(words: dict[str, Any]) -> DiskPlan:
@@ -221,9 +224,8 @@ def report_run(folder: Path, profile_format: str | None, words: Mapping[str, Any
     from dyno.record.disk import DISK_RECORD, DiskRun
     from dyno.runs.run_folder import read_json
 
-    asked = judged_run.read_asked(words)
+    asked = judged_run.read_asked_of_report(words)
     refuse_profile(profile_format, "a run of disks")
-    refuse_formats(words)
     run = read_json(DiskRun, folder / DISK_RECORD)
-    verdict = tell_disks(folder, run, asked.json_file)
+    verdict = tell_disks(folder, run, asked)
     return asked.choose_exit_code(verdict) if asked.strict else 0

@@ -19,7 +19,6 @@ from dyno.errors import UsageError
 if TYPE_CHECKING:
     from dyno.cli.workload_words import ChosenLog
     from dyno.instruments.time.saved_answers import SavedAnswers
-    from dyno.report.result import Holding
     from dyno.runs.experiment.candidates import Spec
     from dyno.workloads.replay.logs import Log
 
@@ -95,13 +94,13 @@ def command(**words: Any) -> int:
     dyno rehearse postgres@13 --save old.answers --log postgresql.log --data dump.sql
     dyno rehearse --old-answers old.answers postgres@18 --log postgresql.log --data dump.sql
     """
+    from dyno.report.result import MEASURED
     from dyno.runs import experiment as experiments
     from dyno.runs.resolve.config_files import apply_config
 
     _check_words(words)
     asked = judged_run.read_asked(words)
-    holdings: set[Holding] = {"a verdict", "statement classes", "numbers"}
-    judged_run.check_formats(asked, "a rehearsal", holdings)
+    judged_run.check_formats(asked, "a rehearsal", MEASURED | {"statement classes"})
     save, old_answers = words["save"], words["old_answers"]
     measuring = experiments.Measuring(
         blocks=words["blocks"] or BLOCKS,

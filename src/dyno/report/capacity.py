@@ -31,6 +31,7 @@ from dyno.report.charts import (
 )
 from dyno.report.headline import build_headline, list_reasons
 from dyno.report.names import NamedRow
+from dyno.report.result import Result
 from dyno.report.sections.verdict import choose_tone
 from dyno.report.words import format_client_loads, format_count, format_level
 
@@ -166,10 +167,36 @@ def build_capacity(
     ]
 
 
+def build_capacity_result(plan: CapacityPlan, verdict: CapacityVerdict) -> Result:
+    """Return a capacity as formats tell it."""
+    run, rows = plan.run, _name_rows(plan, verdict)
+    told = rows or verdict.overall == "invalid"
+    again = ("to repeat: ", doc.TextSpan(run.command, code=True), f" (seed {run.seed})")
+    return Result(
+        noun="a capacity",
+        name=run.name,
+        headline=f"{build_headline(run.candidates, verdict) if told else verdict.sentence}.",
+        verdict=verdict,
+        sides=run.candidates,
+        workloads=[it.name for it in run.workloads],
+        rows=rows,
+        values={
+            (side.candidate, plan.metric): [rate for rate in side.restarts if rate]
+            for side in verdict.candidates
+        },
+        basis=[*describe_rates(plan, verdict), *([again] if run.command else [])],
+        document=build_answer(plan, verdict),
+    )
+
+
+def _name_rows(plan: CapacityPlan, verdict: CapacityVerdict) -> list[NamedRow]:
+    title = f"rate that holds {plan.limit_words}"
+    return [NamedRow(title, "", row) for row in verdict.comparisons]
+
+
 def build_answer(plan: CapacityPlan, verdict: CapacityVerdict) -> list[doc.Block]:
     sides, level = plan.run.candidates, format_level(plan.run).removesuffix(" interval")
-    title = f"rate that holds {plan.limit_words}"
-    named = [NamedRow(title, "", row) for row in verdict.comparisons]
+    named = _name_rows(plan, verdict)
     head = [build_headline(sides, verdict)] if named or verdict.overall == "invalid" else []
     rows = [
         (

@@ -22,6 +22,7 @@ from dyno.record.disk import (
 from dyno.report import document as doc
 from dyno.report.headline import build_headline, describe_largest, list_reasons
 from dyno.report.names import NamedRow
+from dyno.report.result import Result
 from dyno.report.sections.verdict import choose_tone
 from dyno.report.words import format_count
 
@@ -272,6 +273,28 @@ def render_disks(run: DiskRun, verdict: DiskVerdict) -> str:
         leads=True,
     )
     return build_page(head, build_disks(run, verdict))
+
+
+def build_disks_result(run: DiskRun, verdict: DiskVerdict) -> Result:
+    """Return a run of disks as formats tell it."""
+    rows = [NamedRow(row.metric.phase, "", row) for row in verdict.comparisons]
+    told = rows or verdict.overall in ("invalid", "inconclusive")
+    again = ("to repeat: ", doc.TextSpan(run.command, code=True))
+    return Result(
+        noun="a run of disks",
+        name=run.name,
+        headline=f"{build_headline((), verdict)}." if told else verdict.sentence,
+        verdict=verdict,
+        workloads=[run.matrix],
+        rows=rows,
+        values={
+            (side.name, run.find_metric(job.name)): run.compute_rates(side.name, job.name)
+            for side in run.sides
+            for job in run.jobs
+        },
+        basis=[*map(describe_device, run.sides), *run.notes, describe_basis(run), again],
+        document=build_disks(run, verdict),
+    )
 
 
 def build_disks(run: DiskRun, verdict: DiskVerdict) -> doc.Document:

@@ -19,6 +19,9 @@ from dyno.report.names import NamedRow
 Holding = Literal[
     "a verdict", "comparisons", "comparisons of times", "statement classes", "numbers"
 ]
+#: What a run of one side holds, and one that compares times or rates.
+MEASURED: frozenset[Holding] = frozenset({"a verdict", "numbers"})
+COMPARED: frozenset[Holding] = MEASURED | {"comparisons", "comparisons of times"}
 #: Units of durations, in s.
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 NO_VERDICT = Verdict("inconclusive", "", True, (), (), ())
@@ -77,7 +80,7 @@ class Result:
             return found
         if self.verdict.rehearsal:
             return found | {"a verdict", "statement classes"}
-        if len(self.sides) > 1:
+        if self.verdict.overall != "measured":
             timed = [is_timed(it.metric) for it in self.primaries]
             found |= {"comparisons", "comparisons of times"} if all(timed) else {"comparisons"}
         return found | {"a verdict"}

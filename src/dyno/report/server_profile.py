@@ -59,8 +59,8 @@ def build_profile_page(profile: ServerProfile, base: ServerProfile | None = None
 
 def build_profile_result(profile: ServerProfile) -> Result:
     """Return a profile as formats tell it: it has no verdict."""
-    title = f"{profile.name}: {describe_profile(profile)}"
-    return Result("a profile of a server", profile.name, title, document=build_profile(profile))
+    document = build_profile(profile)
+    return Result("a profile of a server", profile.name, profile.name, document=document)
 
 
 def build_profile(profile: ServerProfile, base: ServerProfile | None = None) -> doc.Document:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -11,6 +12,9 @@ from dyno.instruments.capacity.folder import CAPACITY_BLOCKS, CAPACITY_RECORD, C
 from dyno.record import RunSummary
 from dyno.runs.run_folder import Instrument, RunFolder, RunProgress, SoFar
 from dyno.runs.run_summary import NOT_JUDGED, take_run
+
+if TYPE_CHECKING:
+    from dyno.report.result import Result
 
 
 class Capacity(Instrument):
@@ -50,6 +54,15 @@ class Capacity(Instrument):
         if not blocks:
             raise UsageError(f"{path.name} has no block yet", hint="wait for its first one")
         return render_capacity(plan, blocks, judge_capacity(plan, blocks))
+
+    def read_result(self, path: Path) -> Result:
+        """The verdict, and the rate of each restart."""
+        from dyno.judge.analysis.capacity import judge_capacity
+        from dyno.report.capacity import build_capacity_result
+
+        folder = CapacityFolder(path)
+        plan = folder.read_plan()
+        return build_capacity_result(plan, judge_capacity(plan, folder.read_blocks()))
 
     def read_progress(self, path: Path) -> RunProgress:
         """Its blocks, and the intervals of rates from the second one on."""

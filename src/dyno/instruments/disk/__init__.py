@@ -7,6 +7,7 @@ stays behind however we end.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -14,6 +15,9 @@ from dyno.record import RunSummary
 from dyno.record.disk import DISK_RECORD, DiskRun
 from dyno.runs.run_folder import Instrument, RunFolder, RunProgress, SoFar, read_json
 from dyno.runs.run_summary import add_host
+
+if TYPE_CHECKING:
+    from dyno.report.result import Result
 
 
 class Disk(Instrument):
@@ -49,6 +53,14 @@ class Disk(Instrument):
 
         run = read_json(DiskRun, path / DISK_RECORD)
         return render_disks(run, judge_disks(run))
+
+    def read_result(self, path: Path) -> Result:
+        """The verdict, and the rate of each job in each block."""
+        from dyno.instruments.disk.verdict import judge_disks
+        from dyno.report.disks import build_disks_result
+
+        run = read_json(DiskRun, path / DISK_RECORD)
+        return build_disks_result(run, judge_disks(run))
 
     def read_progress(self, path: Path) -> RunProgress:
         """Its blocks, and the intervals of jobs from the second one on."""

@@ -78,7 +78,7 @@ def _build_document(result: Result) -> Document:
         for side in result.sides
         if (told := describe_commit(side))
     ]
-    changed = _list_changed(rows)
+    changed, counted = _list_changed(rows), words.format_count(len(rows), "measurement")
     all_rows = [Forest(result.sides, rows[:ALL], ""), *list_prose([_describe_cut(rows)])]
     causes = [
         (TextSpan("What changed", "strong"), f": {it}", *_link(result, " (", "all", "#cause", ")"))
@@ -92,7 +92,7 @@ def _build_document(result: Result) -> Document:
         Forest(result.sides, changed[:CHANGED], ""),
         *list_prose([_describe_others(rows, changed)]),
         Items(causes),
-        *([Details(f"All {len(rows)} measurements", all_rows)] if rows != changed else []),
+        *([Details(f"All {counted}", all_rows)] if rows != changed else []),
         Items(list(result.basis)),
         *_link_report(result),
     ]
