@@ -141,14 +141,19 @@ def test_a_progress_line_tells_what_came_since_the_last() -> None:
 
 
 def test_the_boards_columns_are_those_of_the_driver(tmp_path: Path) -> None:
-    text = (ROOT / "crates/driver/src/lua/pgbench/board.lua").read_text()
+    driver = ROOT / "crates" / "driver" / "src"
     found: dict[str, int] = {}
-    for names, values in re.findall(r"^(?:local |board\.)([\w., ]+) = ([\d, ]+)", text, re.M):
-        found |= zip(re.findall(r"[A-Z]\w+", names), map(int, values.split(",")), strict=False)
+    rust = (driver / "script" / "pgbench" / "client.rs").read_text()
+    for name, value in re.findall(r"^const (\w+): \w+ = (\d+);", rust, re.M):
+        found[name] = int(value)
+    lua = (driver / "lua" / "pgbench" / "client.lua").read_text()
+    for names, values in re.findall(r"^local ([A-Z][\w, ]+) = ([\d, ]+)", lua, re.M):
+        found |= zip(names.split(", "), map(int, values.split(",")), strict=True)
     columns = [name.upper() for name in BoardCounts.__dataclass_fields__]
     assert [found[name] for name in columns] == list(range(len(columns)))
     assert found["SCRIPTS"] == play.SCRIPTS and found["PER_SCRIPT"] == play.PER_SCRIPT
     assert found["PER_COMMAND"] == play.PER_COMMAND and found["CELLS"] == play.ROW_CELLS
+    assert found["ROW_BYTES"] == play.ROW_CELLS * 8
     cells = [found[name] for name in ("PLAYED", "SPENT_US", "FAILURES", "REPEATS")]
     assert cells == list(range(len(CommandCounts._fields)))
     assert Board(tmp_path / "board", 3, 2).read(4).total == BoardCounts()

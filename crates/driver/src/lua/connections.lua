@@ -14,13 +14,6 @@ function connection:query(query)
    return finish(self, raw.query(self.number, query), query)
 end
 
--- Sends a text that the driver makes of pieces (`raw.pieces`), with up to four values between them
--- as they are; `sent.query` is that text.
-function connection:spelled(pieces, sent, values)
-   local reply = raw.query_pieces(self.number, pieces, values[1], values[2], values[3], values[4])
-   return finish(self, reply, sent)
-end
-
 -- The fields of the first row, or nil.
 function connection:query_row(query)
    local reply = raw.query_row(self.number, query)

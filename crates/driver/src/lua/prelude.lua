@@ -31,6 +31,8 @@ end)
 function raw.run_setup()
    part("setup", raw, identity, requests)()
 end
+-- For pgbench's scripts, which Lua reads and the driver plays.
+raw.wait, raw.raise = requests.wait, requests.raise
 -- For pgbench's words, which are in no text that is looked at here.
 function raw.bring_pauses()
    part("pauses", raw, requests.pause)

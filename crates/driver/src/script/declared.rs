@@ -114,20 +114,26 @@ impl Shared {
 impl Shared {
     /// Polls for the worker, without waking the coroutine; an answer is kept in `arrived`.
     pub fn poll_pending(&mut self) -> Option<u64> {
-        let connection = match self.pacing.wait {
-            Wait::Request { connection, .. } => connection,
+        let answer = match self.pacing.wait {
+            Wait::Request { connection, .. } => {
+                let answer = self.poll(connection);
+                let answer = self.continue_declared(answer);
+                self.continue_script(answer)
+            }
             Wait::Sleep { until_ns } if now_ns() < until_ns && !self.pacing.is_given_up => {
                 return Some(until_ns);
             }
             _ => {
                 self.pacing.wait = Wait::Nothing;
-                return None;
+                if !self.scripts.is_waiting() {
+                    return None;
+                }
+                self.wake_script()
             }
         };
-        let answer = self.poll(connection);
-        match self.continue_declared(answer) {
+        match answer {
             RequestState::Pending => match self.pacing.wait {
-                Wait::Request { until_ns, .. } => Some(until_ns),
+                Wait::Request { until_ns, .. } | Wait::Sleep { until_ns } => Some(until_ns),
                 _ => None,
             },
             answer => {
@@ -156,6 +162,7 @@ impl Shared {
     /// plays meanwhile, so that an answer which does not come soon is given up.
     pub fn drain(&mut self) {
         self.abandon_declared();
+        self.scripts.abandon();
         let limit_ns = now_ns() + PATIENCE_NS;
         while let Wait::Request { connection, until_ns } = self.pacing.wait {
             if now_ns() > limit_ns {

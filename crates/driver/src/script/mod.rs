@@ -12,12 +12,14 @@ mod inserts;
 mod lua_state;
 mod main_state;
 mod pacing;
+mod pgbench;
 mod prelude;
 mod program;
 mod random;
 mod recorded;
 pub mod recording;
 mod requests;
+mod scripted;
 mod setup;
 mod shared;
 mod statement;
@@ -43,6 +45,7 @@ use lua_state::LuaState;
 pub use main_state::MainState;
 use pacing::Wait;
 pub use pacing::{Ask, Ended};
+use pgbench::Transaction;
 use shared::RequestState;
 pub use watch::begin as watch;
 
@@ -103,6 +106,8 @@ enum Mode {
     },
     /// It is the next statement of a log.
     Recorded,
+    /// It is a transaction of a pgbench script.
+    Script,
 }
 
 /// SQLSTATE class of statements that fail however often they are sent: syntax, unknown names.
@@ -174,6 +179,10 @@ impl User {
                 let sent = self.state.shared.borrow_mut().run_recorded();
                 self.after_recorded(sent)
             }
+            Mode::Script => {
+                let played = self.state.shared.borrow_mut().play_transaction();
+                self.after_script(played)
+            }
             Mode::Declared { program, transaction } => {
                 let sent = self.state.shared.borrow_mut().run_declared(program);
                 self.after_declared(sent, transaction)
@@ -235,6 +244,13 @@ impl User {
             Mode::Recorded => {
                 let sent = self.state.shared.borrow_mut().answers.arrived.take();
                 self.after_recorded(sent.unwrap_or(RequestState::Failed))
+            }
+            Mode::Script => {
+                let mut shared = self.state.shared.borrow_mut();
+                let played = shared.take_played();
+                let transaction = shared.end_transaction(played);
+                drop(shared);
+                self.after_script(transaction)
             }
             Mode::Declared { transaction, .. } => {
                 let sent = self.state.shared.borrow_mut().answers.arrived.take();
@@ -336,8 +352,10 @@ impl User {
         }
         let is_event = !is_command && !is_optional && name != OWN_LOOP;
         let is_recorded = is_event && self.state.shared.borrow().statements.recording.is_some();
+        let is_script = is_event && self.state.shared.borrow().scripts.is_direct();
         let mode = match is_recorded {
             true => Mode::Recorded,
+            false if is_script => Mode::Script,
             false => self.state.declaration(slot)?.map_or(Mode::InLua, |(program, transaction)| {
                 Mode::Declared { program, transaction }
             }),
@@ -362,6 +380,30 @@ impl User {
             _ => {
                 self.mode = Mode::InLua;
                 self.ended(transaction)
+            }
+        }
+    }
+
+    /// Where a transaction of a script stands. What only Lua can do, and what becomes of an error,
+    /// is Lua's, as if it had played all of it.
+    #[inline]
+    fn after_script(&mut self, played: Transaction) -> Result<Step, Error> {
+        match played {
+            Transaction::Waiting => {
+                self.state.waits_until_ns().map(|until_ns| Step::Waiting { until_ns })
+            }
+            Transaction::HandedOver => {
+                self.mode = Mode::InLua;
+                let Function { slot, is_event, .. } = self.functions[self.current];
+                self.resume((slot, is_event, 0))
+            }
+            Transaction::Done(transaction) => {
+                self.mode = Mode::InLua;
+                self.ended(transaction)
+            }
+            Transaction::None => {
+                self.mode = Mode::InLua;
+                Ok(Step::Done { transaction: 0, more: false })
             }
         }
     }

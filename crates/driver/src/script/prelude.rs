@@ -63,14 +63,12 @@ pub const PGBENCH: Text = ("pgbench", include_str!("../lua/pgbench/pgbench.lua")
 /// The parts that lua/pgbench/pgbench.lua puts together.
 pub const PGBENCH_PARTS: &[Text] = &[
     ("atoms", include_str!("../lua/pgbench/atoms.lua")),
-    ("board", include_str!("../lua/pgbench/board.lua")),
     ("client", include_str!("../lua/pgbench/client.lua")),
     ("commands", include_str!("../lua/pgbench/commands.lua")),
     ("expression", include_str!("../lua/pgbench/expression.lua")),
     ("functions", include_str!("../lua/pgbench/functions.lua")),
     ("marked", include_str!("../lua/pgbench/marked.lua")),
     ("marks", include_str!("../lua/pgbench/marks.lua")),
-    ("operators", include_str!("../lua/pgbench/operators.lua")),
     ("pieces", include_str!("../lua/pgbench/pieces.lua")),
     ("scripts", include_str!("../lua/pgbench/scripts.lua")),
     ("shell", include_str!("../lua/pgbench/shell.lua")),

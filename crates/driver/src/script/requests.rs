@@ -8,7 +8,6 @@ use crate::generate;
 use crate::plan::error::Error;
 use crate::plan::statement::StatementKind;
 use crate::sessions::Reply;
-use crate::sessions::literal::put_integer;
 
 /// More text cells than a script has in use.
 const MOST_TEXT_CELLS: usize = 1000;
@@ -45,30 +44,6 @@ impl Shared {
             ),
         );
         RequestState::Failed
-    }
-
-    /// Sends a text in pieces with values between them as they are, made in memory that is used
-    /// again; blanks at its ends go.
-    pub fn query_pieces(
-        &mut self,
-        connection: usize,
-        number: usize,
-        values: &[&mlua::Value],
-    ) -> RequestState {
-        let mut text = std::mem::take(&mut self.statements.text);
-        text.clear();
-        for (at, piece) in self.statements.pieces[number].iter().enumerate() {
-            match at.checked_sub(1).and_then(|it| values.get(it)) {
-                Some(mlua::Value::Integer(whole)) => put_integer(&mut text, *whole),
-                Some(mlua::Value::Number(whole)) => put_integer(&mut text, *whole as i64),
-                Some(mlua::Value::String(word)) => text.extend_from_slice(&word.as_bytes()),
-                _ => {}
-            }
-            text.extend_from_slice(piece);
-        }
-        let sent = self.query(connection, text.trim_ascii());
-        self.statements.text = text;
-        sent
     }
 
     /// Sends rows as one statement, made in memory that is used again.

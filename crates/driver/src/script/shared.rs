@@ -8,6 +8,7 @@ use super::connection::{Connection, Connections};
 use super::errors::Errors;
 use super::inserts::{Bulk, Row};
 use super::pacing::{Pacing, Wait};
+use super::pgbench::Scripts;
 use super::program::Program;
 use super::random::Rand;
 use super::recording::Recording;
@@ -27,6 +28,8 @@ pub struct Shared {
     pub rand: Rand,
     pub connections: Connections,
     pub statements: Statements,
+    /// Scripts of pgbench's language.
+    pub scripts: Scripts,
     pub answers: Answers,
     pub pacing: Pacing,
     pub errors: Errors,
@@ -68,9 +71,7 @@ pub struct Statements {
     pub noted_before: usize,
     /// The part of a server's log that it plays.
     pub recording: Option<Recording>,
-    /// Texts in pieces, between which values go as they are.
-    pub pieces: Vec<Vec<Vec<u8>>>,
-    /// Declared rows, and the text of the insert made of them last.
+    /// Declared rows, and the text that was made last, of them or of a script's pieces.
     pub rows: Vec<Row>,
     pub text: Vec<u8>,
 }
@@ -106,6 +107,13 @@ pub enum RequestState {
     Failed,
 }
 
+impl RequestState {
+    /// Nothing had to be waited for.
+    pub fn done((): ()) -> Self {
+        Self::Changed(0)
+    }
+}
+
 /// A user that keeps its thread for longer keeps others from theirs for long: 20 ms.
 const LONG_NS: u64 = SECOND_NS / 50;
 
@@ -121,6 +129,7 @@ impl Shared {
             rand,
             connections: Connections::new(session),
             statements: Statements::default(),
+            scripts: Scripts::default(),
             answers: Answers::default(),
             pacing: Pacing::default(),
             errors: Errors::default(),

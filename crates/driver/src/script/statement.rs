@@ -81,6 +81,11 @@ impl Statement {
         &self.values
     }
 
+    /// The same, to be set.
+    pub fn values_mut(&mut self) -> &mut [Value] {
+        &mut self.values
+    }
+
     /// Sends it with the values set.
     #[inline]
     pub fn send(&self, session: &mut dyn Session) -> Result<Reply, Error> {

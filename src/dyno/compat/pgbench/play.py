@@ -2,7 +2,7 @@
 they play, and what came of it.
 
 The clients count in a file: a row of 64 KB of doubles for each client, whose columns are those of
-`board.lua` of the driver's pgbench package; a test compares the two.
+`client.rs` and `client.lua` of the driver's pgbench packages; a test compares them.
 """
 
 from __future__ import annotations

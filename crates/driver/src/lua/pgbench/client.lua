@@ -1,6 +1,6 @@
 -- A client of `dyno pgbench`: what pgbench does around each transaction, which its own loop would:
 -- retries, what is skipped because it is late, clients that abort, and what is told of all that.
-local raw, identity, user, values, board = ...
+local raw, identity, user = ...
 
 local client, number = {}, identity.number
 local INT, DOUBLE = sysbench.cmdline.ARG_INT, sysbench.cmdline.ARG_DOUBLE
@@ -36,6 +36,12 @@ local function open_log(path)
    log:setvbuf("full", 65536)
 end
 
+-- Columns of a script in the file that is counted in, and of a command behind those of failures.
+-- script/pgbench/client.rs has the others, and src/dyno/compat/pgbench/play.py all.
+local DONE, SKIPPED, SERIALIZATION, DEADLOCK, OTHER = 0, 1, 2, 3, 4
+local FAILURES, REPEATS = 2, 3
+local CONNECT_US, CONNECTS, ABORTED = 0, 1, 2
+
 -- Which are logged is drawn apart, so that the log changes no number of a script's.
 local sample = number * 7919 + 1
 
@@ -49,8 +55,8 @@ local function write_log(script, shown, lag_us, tries)
    if not is_sampled(opt.sampling_rate) then
       return
    end
-   local epoch_us = board.epoch_us()
-   log:write(("%d %d %s %d %d %06d"):format(number, client.ended, shown, script.number,
+   local epoch_us = raw.epoch_us()
+   log:write(("%d %d %s %d %d %06d"):format(number, raw.ended_transactions(), shown, script.number,
       math.floor(epoch_us / 1e6), math.floor(epoch_us % 1e6)))
    if opt.rate > 0 then
       log:write((" %.0f"):format(lag_us))
@@ -63,42 +69,24 @@ end
 
 -- ---- how a transaction ends --------------------
 
-client.ended = 0 -- transactions that ended or were skipped
-
-local function ended(script, column, begun_us, due_us, tries)
-   local opt, at, shown = sysbench.opt, board.script(script.number), nil
-   local lag_us = begun_us - due_us
-   board.add(at + column)
-   if tries > 1 then
-      board.add(at + board.RETRIED)
-      board.add(at + board.RETRIES, tries - 1)
-   end
-   if column == board.DONE and opt.timed then
-      local latency_us = board.now_us() - due_us
-      board.add(at + board.LATENCY_US, latency_us)
-      board.add(at + board.LATENCY_US2, latency_us * latency_us)
-      board.add(at + board.LAG_US, lag_us)
-      board.cells[at + board.LAG_US_MAX] = math.max(board.cells[at + board.LAG_US_MAX], lag_us)
-      if opt.latency_limit_us > 0 and latency_us > opt.latency_limit_us then
-         board.add(at + board.LATE)
-      end
-      shown = log and ("%.0f"):format(latency_us)
-   end
-   client.ended = client.ended + 1
-   if log then
-      write_log(script, shown or client.word_of(column), lag_us, tries)
-   end
-end
-
-local WORDS = { [board.SKIPPED] = "skipped", [board.SERIALIZATION] = "serialization",
-   [board.DEADLOCK] = "deadlock", [board.OTHER] = "other" }
+local WORDS = { [SKIPPED] = "skipped", [SERIALIZATION] = "serialization",
+   [DEADLOCK] = "deadlock", [OTHER] = "other" }
 
 -- What the log says in the place of a latency.
-function client.word_of(column)
-   if column == board.SKIPPED or sysbench.opt.failures_detailed then
+local function word_of(column)
+   if column == SKIPPED or sysbench.opt.failures_detailed then
       return WORDS[column]
    end
    return "failed"
+end
+
+local function ended(script, column, tries)
+   local begun_us, due_us = raw.transaction_times()
+   local latency_us = raw.end_transaction(script.number, column, tries)
+   if log then
+      write_log(script, latency_us and ("%.0f"):format(latency_us) or word_of(column),
+         begun_us - due_us, tries)
+   end
 end
 
 -- The client plays no more; false ends its stream.
@@ -106,8 +94,8 @@ local function abort(message, ...)
    if message then
       tell("error: client %d " .. message, number, ...)
    end
-   board.cells[board.ABORTED] = 1
-   client.is_over = true
+   raw.add_to_client(ABORTED, 1)
+   raw.end_client()
    if user.con then
       user.con:disconnect()
    end
@@ -117,12 +105,13 @@ local function abort(message, ...)
    return false
 end
 
-local STATES = { ["40001"] = board.SERIALIZATION, ["40P01"] = board.DEADLOCK }
+local STATES = { ["40001"] = SERIALIZATION, ["40P01"] = DEADLOCK }
 local EVALUATED = { set = true, ["if"] = true, elif = true }
 
 -- The column in which an error is counted; nil: it ends the client, and was told.
 local function column_of(problem, script)
-   local con, at, name = user.con, user.command, user.command_name
+   local con, _, at, name = user.con, raw.place_of_script()
+   at = at - 1
    if con.sql_report == nil then
       if name == "SQL" or name:find("pipeline$") then
          tell("error: client %d aborted in command %d (%s) of script %d; %s", number, at, name,
@@ -143,7 +132,7 @@ local function column_of(problem, script)
          tell("client %d got an error in command %d (SQL) of script %d; %s\n", number, at,
             script.number, con.sql_report)
       end
-      return column or board.OTHER
+      return column or OTHER
    end
    tell("error: client %d script %d aborted in command %d query 0: %s\n", number, script.number, at,
       con.sql_report)
@@ -153,10 +142,10 @@ end
 -- May a transaction be tried once more?
 local function may_repeat(column, tries, due_us)
    local opt = sysbench.opt
-   if column == board.OTHER or opt.max_tries > 0 and tries >= opt.max_tries then
+   if column == OTHER or opt.max_tries > 0 and tries >= opt.max_tries then
       return false
    end
-   local now_us = board.now_us()
+   local now_us = raw.now_us()
    return not (opt.latency_limit_us > 0 and now_us - due_us > opt.latency_limit_us)
       and not (opt.events == 0 and now_us > client.end_us)
 end
@@ -168,7 +157,7 @@ local function tell_end_of_try(is_again, tries, due_us)
    end
    local of = opt.max_tries > 0 and ("/%d"):format(opt.max_tries) or ""
    local share = opt.latency_limit_us > 0 and (", %.3f%% of the maximum time of tries was used")
-      :format(100 * (board.now_us() - due_us) / opt.latency_limit_us) or ""
+      :format(100 * (raw.now_us() - due_us) / opt.latency_limit_us) or ""
    tell("client %d %s (try %d%s%s)\n", number, is_again
       and "repeats the transaction after the error" or "ends the failed transaction", tries, of,
       share)
@@ -176,24 +165,16 @@ end
 
 -- ---- a transaction --------------------
 
-local function count_of_command(column)
-   if sysbench.opt.report_commands and user.command_at then
-      board.add(user.command_at + column)
-   end
-end
-
-local before = require("ffi").new("uint64_t[2]")
-
 -- Plays a script until it has ended well, or may not be tried again. With another try come the
 -- same random numbers.
-local function transact(script, begun_us, due_us)
-   local tries, draws = 1, user.draws
-   before[0], before[1] = draws[0], draws[1]
+local function transact(script)
+   local tries = 1
+   local _, due_us = raw.transaction_times()
    while true do
       user.con.sql_report = nil
-      local is_good, problem = pcall(script.play)
+      local is_good, problem = pcall(user.play, script.program)
       if is_good then
-         ended(script, board.DONE, begun_us, due_us, tries)
+         ended(script, DONE, tries)
          if raw.in_transaction(user.con.number) then
             return abort("aborted: end of script reached without completing the last transaction")
          end
@@ -206,17 +187,17 @@ local function transact(script, begun_us, due_us)
       raw.reset()
       local is_again = may_repeat(column, tries, due_us)
       tell_end_of_try(is_again, tries, due_us)
-      count_of_command(is_again and board.REPEATS or board.FAILURES)
+      raw.add_to_command(is_again and REPEATS or FAILURES)
       if not is_again then
-         return ended(script, column, begun_us, due_us, tries)
+         return ended(script, column, tries)
       end
       tries = tries + 1
-      draws[0], draws[1] = before[0], before[1]
+      raw.rewind_draws()
    end
 end
 
 local function connect()
-   local began_us = board.now_us()
+   local began_us = raw.now_us()
    if user.con then
       user.con:disconnect()
    end
@@ -224,33 +205,41 @@ local function connect()
    for _, statement in ipairs(user.all_statements) do
       statement.forget()
    end
-   board.add(board.CONNECT_US, board.now_us() - began_us)
-   board.add(board.CONNECTS)
+   raw.add_to_client(CONNECT_US, raw.now_us() - began_us)
+   raw.add_to_client(CONNECTS, 1)
 end
 
--- The function that plays a client's next transaction; `draw` says of which script.
-function client.player(draw)
+-- Has a transaction more about it than the driver knows of?
+local function is_watched()
+   local opt = sysbench.opt
+   return opt.connect or log ~= nil or opt.debugging or opt.rate > 0 and opt.latency_limit_us > 0
+end
+
+-- The function that plays a client's next transaction, or goes on with one that the driver has
+-- handed over.
+function client.player(list)
    return function()
-      local opt = sysbench.opt
-      if client.is_over or opt.transactions > 0 and client.ended >= opt.transactions then
+      local opt, drawn = sysbench.opt, raw.draw_script()
+      if drawn == nil then
          return false
       end
-      local script = draw()
+      local script = list[drawn + 1]
       user.file = script.file
-      local begun_us = (opt.timed or opt.max_tries ~= 1) and board.now_us() or 0
-      local due_us = opt.rate > 0 and raw.due_ns() / 1000 or begun_us
+      if not is_watched() then
+         return transact(script)
+      end
+      local begun_us, due_us = raw.transaction_times()
       if opt.rate > 0 and opt.latency_limit_us > 0 and begun_us - due_us > opt.latency_limit_us then
-         return ended(script, board.SKIPPED, begun_us, due_us, 1)
+         return ended(script, SKIPPED, 1)
       end
       if opt.connect then
          connect()
-         begun_us = board.now_us()
-         due_us = opt.rate > 0 and due_us or begun_us
+         raw.begin_transaction_now()
       end
       if opt.debugging then
          tell('client %d executing script "%s"', number, script.file)
       end
-      return transact(script, begun_us, due_us)
+      return transact(script)
    end
 end
 
@@ -266,14 +255,13 @@ local function write_commands(list)
 end
 
 function client.start(list)
-   local opt, at = sysbench.opt, 0
-   board.open(opt.board)
-   client.end_us = board.now_us() + opt.time * 1e6
-   for _, script in ipairs(list) do
-      script.first = board.command(#list, at)
-      at = at + #script.commands
-   end
-   board.command(#list, at)
+   local opt = sysbench.opt
+   raw.open_client { number = number, board = opt.board, scripts = #list,
+      transactions = opt.transactions, is_timed = opt.timed or opt.max_tries ~= 1,
+      wants_latency = opt.timed, is_paced = opt.rate > 0,
+      latency_limit_us = opt.latency_limit_us,
+      commands = opt.report_commands and user.commands or 0, debugging = opt.debugging }
+   client.end_us = raw.now_us() + opt.time * 1e6
    if opt.report_commands and number == 0 then
       write_commands(list)
    end
@@ -283,41 +271,14 @@ function client.start(list)
    if not opt.connect then
       connect()
    end
+   if not is_watched() then
+      raw.play_directly(user.con.number)
+   end
 end
 
 function client.stop()
    if log then
       log:close()
-   end
-end
-
--- ---- commands --------------------
-
--- A command's step, which says where the client is, and is timed where that is wanted.
-function client.step(script, command, name, body)
-   return function()
-      user.command, user.command_name = command, name
-      local opt = sysbench.opt
-      if opt.debugging and name ~= "SQL" then
-         tell("client %d executing \\%s", number, name)
-      end
-      if not opt.report_commands then
-         return body()
-      end
-      local at = script.first + command * 4
-      user.command_at = at
-      local began_us = board.now_us()
-      body()
-      board.add(at + board.PLAYED)
-      board.add(at + board.SPENT_US, board.now_us() - began_us)
-   end
-end
-
--- What is sent, to be told where that is wanted.
-function client.sending(sql)
-   if sysbench.opt.debugging then
-      tell("client %d sending %s", number, sql)
-      tell("client %d receiving", number)
    end
 end
 

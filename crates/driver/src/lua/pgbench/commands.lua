@@ -1,10 +1,10 @@
--- A pgbench file as functions: each command a step, \if and its kin a tree of them.
-local raw, values, texts, statements, user, compile_expression, shell = ...
+-- A pgbench file as a program: the steps that the driver plays, one command's after another's.
+local raw, values, statements, user, add_expression, shell = ...
 
--- ---- meta commands, but those that store a row: each adds its step to what is built -----------
+-- ---- meta commands, but those that store a row: each adds its steps to what is built ----------
 
 local meta = {}
-local NESTING_MAX = 1000 -- each \if takes a frame of Lua's stack while it is played
+local NESTING_MAX = 1000
 local UNITS = { us = 1e-6, ms = 1e-3, s = 1 }
 
 -- What pgbench notices only when it plays is for a client of its command line a step that fails.
@@ -12,12 +12,12 @@ local function refuse_played(self, message, ...)
    if user.client == nil then
       values.fail(message, ...)
    end
-   local said = message:format(...)
-   self:step(function() values.fail("%s", said) end)
+   self:begin()
+   self:add { fail = message:format(...) }
 end
 
 local function check_name(self, name)
-   if not texts.is_name(name) then
+   if not values.is_name(name) then
       refuse_played(self, 'invalid variable name: "%s"', name)
    end
    return name
@@ -29,33 +29,26 @@ function meta.set(self, rest)
       values.fail("missing argument")
    end
    check_name(self, name)
-   local expression, variables = self:expression(text), user.variables
-   self:step(function() variables[name] = expression() end)
+   self:begin()
+   self:add_expression(text)
+   self:add { set = raw.variable(name) }
+end
+
+-- Where a condition is not met it goes on at `unless`, and behind \endif where a branch has ended:
+-- both are known later.
+local function add_condition(self, open, rest)
+   self:begin()
+   self:add_expression(rest)
+   open.skip = self:add { unless = 0 }
 end
 
 meta["if"] = function(self, rest)
    if #self.ifs >= NESTING_MAX then
       values.fail("\\if is nested deeper than %d times", NESTING_MAX)
    end
-   local branches = { { self:expression(rest), {} } }
-   self.ifs[#self.ifs + 1] = { outer = self.block, branches = branches, line = self.line }
-   local conditions = {}
-   local chosen
-   self:step(function()
-      chosen = nil
-      for i = 1, #branches do
-         if values.is_true(branches[i][1]()) then
-            conditions[i] = conditions[i] or user.sequence(branches[i][2])
-            chosen = conditions[i]
-            return
-         end
-      end
-   end)
-   self.block[#self.block + 1] = function()
-      local branch = chosen
-      return branch and branch()
-   end
-   self.block = branches[1][2]
+   local open = { ends = {}, line = self.line }
+   self.ifs[#self.ifs + 1] = open
+   add_condition(self, open, rest)
 end
 
 local function refuse_arguments(rest)
@@ -64,25 +57,26 @@ local function refuse_arguments(rest)
    end
 end
 
-local function branch(self, name, condition, is_last)
+-- The branch before it is over; returns what `\if` opened.
+local function end_branch(self, name)
    local open = self.ifs[#self.ifs]
    if open == nil then
       values.fail("\\%s without matching \\if", name)
    elseif open.has_else then
       values.fail("\\%s after \\else", name)
    end
-   open.has_else = is_last
-   self.block = {}
-   open.branches[#open.branches + 1] = { condition, self.block }
+   open.ends[#open.ends + 1] = self:add { jump = 0 }
+   open.skip.unless = #self.steps
+   return open
 end
 
 function meta.elif(self, rest)
-   branch(self, "elif", self:expression(rest), false)
+   add_condition(self, end_branch(self, "elif"), rest)
 end
 
 meta["else"] = function(self, rest)
    refuse_arguments(rest)
-   branch(self, "else", function() return true end, true)
+   end_branch(self, "else").has_else = true
 end
 
 function meta.endif(self, rest)
@@ -90,8 +84,12 @@ function meta.endif(self, rest)
    local open = table.remove(self.ifs)
    if open == nil then
       values.fail("\\endif without matching \\if")
+   elseif not open.has_else then
+      open.skip.unless = #self.steps
    end
-   self.block = open.outer
+   for _, step in ipairs(open.ends) do
+      step.jump = #self.steps
+   end
 end
 
 -- Whole seconds, or whole numbers of another unit; of a variable's value the digits it begins with.
@@ -111,20 +109,9 @@ function meta.sleep(self, rest)
    elseif factor == nil then
       values.fail("unrecognized time unit, must be us, ms or s (%s)", unit)
    end
-   self:step(function()
-      local text = digits
-      if name then
-         local value = user.variables[name]
-         if value == nil then
-            values.fail('sleep: undefined variable "%s"', name)
-         end
-         text = texts.text(value):match("^%s*([-+]?%d+)")
-         if text == nil then
-            values.fail('invalid sleep time "%s" for variable "%s"', texts.text(value), name)
-         end
-      end
-      dyno.sleep(math.max(0, tonumber(text)) * factor)
-   end)
+   self:begin()
+   self:add(name and { sleep_variable = { raw.variable(name), factor } }
+      or { sleep = math.max(0, tonumber(digits)) * factor })
 end
 
 -- ---- pipelines ----------------------------------------------------------------------------------
@@ -137,44 +124,39 @@ function meta.startpipeline(self, rest)
    elseif self.pipeline then
       refuse_played(self, "already in pipeline mode")
    end
-   local pipeline = {}
-   self.pipeline = pipeline
-   self:step(function()
-      for i = 1, #pipeline do
-         pipeline[i].prepare()
-      end
-      user.con:pipeline_begin()
-   end)
+   self:begin()
+   self.pipeline = self:add({ start_pipeline = {} }).start_pipeline
 end
 
-local function in_pipeline(self, rest, body)
+local function in_pipeline(self, rest, step)
    refuse_arguments(rest)
    if not self.pipeline then
       return refuse_played(self, "not in pipeline mode")
    end
-   self:step(body)
+   self:begin()
+   self:add(step)
 end
 
 function meta.syncpipeline(self, rest)
-   in_pipeline(self, rest, function() user.con:pipeline_flush() end)
+   in_pipeline(self, rest, "flush_pipeline")
 end
 
 function meta.endpipeline(self, rest)
-   in_pipeline(self, rest, function() user.con:pipeline_sync() end)
+   in_pipeline(self, rest, "end_pipeline")
    self.pipeline = nil
 end
 
 -- ---- programs -----------------------------------------------------------------------------------
 
 function meta.shell(self, rest)
-   self:step(shell.runner(rest))
+   self:call(shell.runner(rest))
 end
 
 function meta.setshell(self, rest)
    local name, text = rest:match("^(%S+)%s*(.*)$")
    local run = shell.runner(text or "", true)
    check_name(self, name)
-   self:step(function() user.variables[name] = run() end)
+   self:call(function() user.variables[name] = run() end)
 end
 
 -- ---- what is built ----------------------------------------------------------------------------
@@ -184,75 +166,53 @@ local commands = {}
 local builder = {}
 builder.__index = builder
 
-function builder:step(body)
-   local line = self.line
-   local block = self.block
-   if user.client then
-      body = user.client.step(self.own, self.command - 1, self.name, body)
-   end
-   block[#block + 1] = function()
-      user.line = line
-      return body()
-   end
+function builder:add(step)
+   self.steps[#self.steps + 1] = step
+   return step
 end
 
--- The function of an expression's text.
-function builder:expression(text)
+-- A command begins.
+function builder:begin()
+   self:add { begin = { line = self.line, number = self.command, name = self.name } }
+end
+
+function builder:add_expression(text)
    if text == "" then
       values.fail("syntax error: an expression is missing")
    end
-   return compile_expression(text, user.variables,
-      ("script=%d,command=%d"):format(self.script, self.command))
+   add_expression(text, self.steps)
 end
 
-function user.sequence(block)
-   local count = #block
-   return function()
-      for i = 1, count do
-         block[i]()
-      end
-   end
+-- A command that Lua plays.
+function builder:call(body)
+   self:begin()
+   self:add { lua = user.add_call(body) }
 end
 
 -- ---- SQL ----------------------------------------------------------------------------------------
 
 function builder:statement(parts)
+   parts.line = self.line
    local statement = statements[sysbench.opt.protocol](parts)
-   local pipeline = self.pipeline or user.statements
-   pipeline[#pipeline + 1] = statement
    user.all_statements[#user.all_statements + 1] = statement
-   return statement
-end
-
-local function store(names, row, prefix)
-   for i, name in ipairs(names) do
-      name = prefix .. name
-      if not texts.is_name(name) then
-         values.fail('error storing into variable %s: invalid variable name: "%s"', name, name)
-      end
-      user.variables[name] = texts.plain(row[i])
+   if self.pipeline and not user.is_simple() then
+      self.pipeline[#self.pipeline + 1] = statement.number
+   else
+      user.statements[#user.statements + 1] = statement
    end
+   self:begin()
+   return statement.number
 end
 
 -- \gset wants one row of the last result, \aset takes the last of each that has one.
 local function stored(self, name, rest, line)
-   local parts, of_all = self:taken(name, line), name == "aset"
+   local parts = self:taken(name, line)
    if self.pipeline then
       refuse_played(self, "\\%s is not allowed in pipeline mode", name)
    elseif rest:find("%s") then
       values.fail("too many arguments")
    end
-   local statement = self:statement(parts)
-   self:step(function()
-      raw.keep_next()
-      statement.execute()
-      local count = raw.rows_brought()
-      if not of_all and count ~= 1 then
-         values.fail("expected one row, got %d", count)
-      end
-      local names, row = raw.last_rows(user.con.number, of_all)
-      store(names, row, rest)
-   end)
+   self:add { store = { self:statement(parts), rest, name == "aset" } }
 end
 
 for _, name in ipairs { "gset", "aset" } do
@@ -277,12 +237,11 @@ function builder:flush()
    local parts = self.waiting
    if parts then
       self.waiting = nil
-      local statement = self:statement(parts)
-      self:step(statement.execute)
+      self:add { send = self:statement(parts) }
    end
 end
 
-function builder:add(piece)
+function builder:read(piece)
    if piece.name ~= "gset" and piece.name ~= "aset" then
       self:flush()
       self.line, self.name, self.command = piece.line, piece.name or "SQL", self.command + 1
@@ -292,7 +251,7 @@ function builder:add(piece)
    if piece.sql then
       self.waiting = piece.sql
    elseif piece.play then
-      self:step(piece.play)
+      self:call(piece.play)
    elseif meta[piece.name] then
       meta[piece.name](self, piece.rest, piece.line)
    else
@@ -324,26 +283,28 @@ local function with_command(problem, piece)
    return ("%s\n%s\n%s^ error found here"):format(problem, piece.text, (" "):rep(#piece.text))
 end
 
--- The function that plays a script (lua/pgbench/scripts.lua) once.
-function commands.compile(script)
+-- Reads a script (lua/pgbench/scripts.lua); the number of its program, and whether it begins
+-- transactions.
+function commands.compile(script, begins)
    local pieces, file = script.pieces, script.file
    if #pieces == 0 then
       error(('empty command list for script "%s"'):format(file), 0)
    end
    script.commands = {}
-   local self = setmetatable({ block = {}, ifs = {}, line = 1, command = 0, own = script,
-      script = script.number }, builder)
-   local whole = self.block
+   local self = setmetatable({ steps = {}, ifs = {}, line = 1, command = 0, own = script }, builder)
    local ok, problem = pcall(function()
       for _, piece in ipairs(pieces) do
-         self:add(piece)
+         self:read(piece)
       end
       self:finish()
    end)
    if not ok then
       error(("%s:%d: %s"):format(file, self.line, with_command(problem, self.piece)), 0)
    end
-   return user.sequence(whole)
+   local first = user.commands
+   user.commands = first + #script.commands
+   return raw.add_program { steps = self.steps, number = script.number, weight = script.weight or 1,
+      kind = script.kind or 0, begins = begins, first_command = first }
 end
 
 return commands

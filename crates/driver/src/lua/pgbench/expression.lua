@@ -1,7 +1,7 @@
--- pgbench's expressions: text in, a Lua function out that answers the value. Precedence and
--- functions are those of its documentation (\set).
-local values, operators, unary = ...
-local NULL, fail = values.NULL, values.fail
+-- pgbench's expressions: text in, steps out by which the driver reckons their value on a stack.
+-- Precedence and functions are those of its documentation (\set).
+local values, unary = ...
+local fail = values.fail
 
 -- ---- words: numbers, :variables, names and symbols --------------------------------------------
 
@@ -88,96 +88,63 @@ function parser:expect(wanted)
    end
 end
 
-local function binary(operator, left, right)
-   return function()
-      return operator(left(), right())
-   end
+-- Adds a step; those that jump are told later where to. Steps count from 0.
+function parser:add(step)
+   self.steps[#self.steps + 1] = step
+   return step
 end
 
 -- A level of operators that bind alike, from the left.
 local function level(below, ...)
    local names = { ... }
    return function(self)
-      local left = self[below](self)
+      self[below](self)
       local name = self:take(unpack(names))
       while name do
-         left = binary(operators[name], left, self[below](self))
+         self[below](self)
+         self:add { call = { name, 2 } }
          name = self:take(unpack(names))
       end
-      return left
    end
 end
 
--- NULL stands for unknown, as in SQL; the right side is reckoned only where it matters.
-local function logical(decides, left, right)
-   return function()
-      local a = left()
-      if a ~= NULL and values.to_boolean(a) == decides then
-         return decides
+-- AND or OR: the right side is reckoned only where the left one does not decide.
+local function logical(word, decides, below)
+   return function(self)
+      self[below](self)
+      while self:take(word) do
+         local decide = self:add({ decide = { decides, 0 } }).decide
+         self[below](self)
+         self:add { join = decides }
+         decide[2] = #self.steps
       end
-      local b = right()
-      if b ~= NULL and values.to_boolean(b) == decides then
-         return decides
-      end
-      if a == NULL or b == NULL then
-         return NULL
-      end
-      return not decides
    end
 end
 
-function parser:disjunction()
-   local left = self:conjunction()
-   while self:take("or") do
-      left = logical(true, left, self:conjunction())
-   end
-   return left
-end
-
-function parser:conjunction()
-   local left = self:negation()
-   while self:take("and") do
-      left = logical(false, left, self:negation())
-   end
-   return left
-end
+parser.disjunction = logical("or", true, "conjunction")
+parser.conjunction = logical("and", false, "negation")
 
 function parser:negation()
    if not self:take("not") then
       return self:test()
    end
-   local operand = self:negation()
-   return function()
-      local value = operand()
-      if value == NULL then
-         return NULL
-      end
-      return not values.to_boolean(value)
-   end
-end
-
-local TESTED = { null = NULL, ["true"] = true, ["false"] = false }
-
-local function is(operand, wanted, expected)
-   return function()
-      return (operand() == wanted) == expected
-   end
+   self:negation()
+   self:add "not"
 end
 
 function parser:test()
-   local left = self:comparison()
+   self:comparison()
    local name = self:take("is", "isnull", "notnull")
    while name do
       if name == "is" then
          local expected = not self:take("not")
          local wanted = self:take("null", "true", "false") or self:expect("null")
-         left = is(left, TESTED[wanted], expected)
+         self:add { is = { wanted, expected } }
       else
-         left = is(left, NULL, name == "isnull")
+         self:add { is = { "null", name == "isnull" } }
       end
       name = self:take("is", "isnull", "notnull")
    end
-   return left
 end
 
 parser.comparison = level("bits", "<", ">", "=", "<=", ">=", "<>")
@@ -186,7 +153,7 @@ parser.sum = level("product", "+", "-")
 parser.product = level("unary", "*", "/", "%")
 parser.unary, parser.expression = unary, parser.disjunction
 
--- What is read and reckoned by functions that call each other needs room on Lua's stack.
+-- What is read by functions that call each other needs room on Lua's stack.
 local WORDS_MAX, NESTING_MAX = 4000, 100
 local DEEPER = { ["("] = 1, case = 1, [")"] = -1, ["end"] = -1 }
 
@@ -203,17 +170,14 @@ local function check_depth(words)
    end
 end
 
--- The function that an expression's text stands for; it reads `variables` when it is called.
--- `place`: which script's which command it belongs to, for debug().
-return function(text, variables, place)
+-- Adds the steps of an expression's text.
+return function(text, steps)
    local words = words_of(text)
    check_depth(words)
-   local self = setmetatable(
-      { words = words, at = 1, variables = variables, place = place }, parser)
-   local expression = self:expression()
+   local self = setmetatable({ words = words, at = 1, steps = steps }, parser)
+   self:expression()
    local rest = self.words[self.at]
    if rest then
       fail("syntax error at '%s'", rest[1])
    end
-   return expression
 end

@@ -190,14 +190,14 @@ function reader:play_setup()
    user.statements = {}
    for at, event in ipairs(self.setup) do
       event.number = at - 1
-      local play = compile(event)
+      local program = compile(event, false)
       local is_many = event.times > 1 and not event.is_transaction
       for row = 1, event.times do
          if is_many and row % ROWS_AT_ONCE == 1 then
             con:query("BEGIN")
          end
          user.variables.row = row
-         play()
+         user.play(program)
          if is_many and (row % ROWS_AT_ONCE == 0 or row == event.times) then
             con:query("COMMIT")
          end

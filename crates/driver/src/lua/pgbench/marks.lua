@@ -5,7 +5,7 @@
 --   -- :state = 'new', 'paid'       one of these
 --   -- :id, :name = SELECT id, name FROM t     a row of the answer, read before measuring
 --   -- :other = :id + 1             an expression of pgbench's
-local user, texts, keep_next = ...
+local user, values, keep_next = ...
 
 local marks = {}
 local ROWS_MAX = 100000 -- each user keeps them
@@ -84,7 +84,7 @@ local function of_list(names, text)
       if not start then
          return nil
       end
-      rows[#rows + 1] = { quoted or texts.plain(number) }
+      rows[#rows + 1] = { quoted and { quoted } or number }
       if stop == #text then
          return of_rows(names, rows)
       elseif text:sub(stop + 1, stop + 1) ~= "," then
@@ -100,7 +100,7 @@ local function fill(parameter)
    keep_next()
    local answer = user.con:query(parameter.query)
    if dyno.engine == "null" then
-      parameter.rows[1] = { 1, 1, 1, 1 }
+      parameter.rows[1], user.line = { 1, 1, 1, 1 }, nil
       return
    elseif answer.nrows == 0 then
       fail("the query for :%s answers no row", parameter.names[1])
@@ -117,18 +117,18 @@ local function fill(parameter)
       local key = {}
       for column in ipairs(parameter.names) do
          key[column] = row[column] or ""
-         row[column] = row[column] and texts.plain(row[column])
       end
       rows[at], keys[row] = row, table.concat(key, "\0")
    end
    table.sort(rows, function(a, b) return keys[a] < keys[b] end)
+   user.line = nil
 end
 
 local function names_of(text)
    local names = {}
    for word in text:gmatch("[^,]+") do
       local name = word:match("^%s*:(.-)%s*$")
-      if name == nil or not texts.is_name(name) then
+      if name == nil or not values.is_name(name) then
          fail("'%s' is no name of a parameter; :name is", word:match("^%s*(.-)%s*$"))
       end
       names[#names + 1] = name

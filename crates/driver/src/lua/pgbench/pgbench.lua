@@ -3,29 +3,62 @@
 local raw, identity, part = ...
 
 -- One user: its connection, variables, and the file and line that it is at.
-local user = { variables = {}, statements = {}, all_statements = {}, line = 1 }
+local user = { statements = {}, all_statements = {}, commands = 0 }
 
-local values, texts = part("values")
-local operators = part("operators", values)
-local functions, arguments_max, seed_from, client_stream =
-   part("functions", values, texts, operators)
-local unary = part("atoms", values, operators, functions, texts, arguments_max)
-local compile_expression = part("expression", values, operators, unary)
+-- The driver has the variables; a list of one is a text, whatever it looks like.
+user.variables = setmetatable({}, {
+   __index = function(_, name) return raw.variable_text(name) end,
+   __newindex = function(_, name, value)
+      local is_text = type(value) == "table"
+      raw.set_variable(name, is_text and value[1] or value, is_text)
+   end,
+})
+
+local values = part("values")
+local functions, arguments_max = part("functions")
+local unary = part("atoms", raw, values, functions, arguments_max)
+local add_expression = part("expression", values, unary)
 local pieces_of, read = part("pieces", raw, identity)
-local statements = part("statements", raw, identity, values, texts, user)
-local shell = part("shell", raw, values, texts, user)
+local statements = part("statements", raw, identity, values, user)
+local shell = part("shell", raw, values, user)
 local tables = part("tables")
 
 function user.is_simple()
    return sysbench.opt.protocol == "simple"
 end
 
-if identity.options.board then
-   user.board = part("board", identity.number, values)
-   user.client = part("client", raw, identity, user, values, user.board)
+-- What of a script Lua plays, known to the driver by its number.
+local calls = {}
+
+function user.add_call(body)
+   calls[#calls + 1] = body
+   return #calls
 end
 
-local commands = part("commands", raw, values, texts, statements, user, compile_expression, shell)
+-- Plays a program, or goes on with the one that the driver has handed over.
+function user.play(program)
+   local reply = raw.play_script(program, user.con.number)
+   while reply ~= 0 do
+      if reply == false then
+         reply = raw.wait()
+      elseif reply == true then
+         local problem = raw.script_problem()
+         if problem then
+            error(problem, 0)
+         end
+         raw.raise(user.con, raw.sent_of_script())
+      else
+         calls[reply]()
+         reply = raw.go_on_script()
+      end
+   end
+end
+
+if identity.options.board then
+   user.client = part("client", raw, identity, user)
+end
+
+local commands = part("commands", raw, values, statements, user, add_expression, shell)
 local scripts = part("scripts", raw, user, pieces_of, read, commands.compile)
 
 -- ---- options ------------------------------------------------------------------------------------
@@ -74,7 +107,7 @@ end
 local marked = nil
 if sysbench.opt.marked then
    sysbench.cmdline.options.protocol[2] = "prepared"
-   marked = part("marked", user, statements, part("marks", user, texts, raw.keep_next), pieces_of,
+   marked = part("marked", user, statements, part("marks", user, values, raw.keep_next), pieces_of,
       commands.compile)
 end
 
@@ -103,15 +136,11 @@ local OWN = { scale = true, client_id = true, random_seed = true, default_seed =
 local function start_variables(given)
    local variables, seed = user.variables, sysbench.opt.rand_seed
    variables.scale, variables.client_id = sysbench.opt.scale, identity.number
-   variables.random_seed = seed ~= 0 and seed or identity.seed
-   if user.client then
-      variables.default_seed, user.draws =
-         client_stream(seed, identity.number, sysbench.opt.threads)
-   else
-      variables.default_seed = seed_from(variables.random_seed)
-   end
+   variables.random_seed = (user.client or seed ~= 0) and seed or identity.seed
+   variables.default_seed = raw.seed_scripts(tonumber(variables.random_seed),
+      identity.number, user.client and sysbench.opt.threads or nil)
    for name, value in pairs(given) do
-      variables[name] = texts.plain(value)
+      variables[name] = value
    end
 end
 
@@ -150,13 +179,13 @@ function raw.run_pgbench(text, file)
    if whole then
       whole:complete(OWN, given)
    end
-   local draw = scripts.compile(list, total)
-   event = (user.client or scripts).player(user.client and draw or list, draw)
+   scripts.compile(list)
+   event = (user.client or scripts).player(list)
    if sysbench.opt.exit_on_abort and not user.client then
       event = exiting_on_abort(event)
    end
    raw.locate = function()
-      raw.place(("%s:%d"):format(user.file, user.line))
+      raw.place(("%s:%d"):format(user.file, user.line or raw.place_of_script()))
    end
 
    function thread_init()
@@ -166,6 +195,7 @@ function raw.run_pgbench(text, file)
          return user.client.start(list)
       end
       user.con = sysbench.sql.driver():connect()
+      raw.play_directly(user.con.number)
       if whole then
          whole:fill()
       end

@@ -62,59 +62,30 @@ local function begins_transaction(pieces)
    return false
 end
 
-local function whole(each)
-   local play = each.play
-   if not begins_transaction(each.pieces) then
-      return play
-   end
-   return function()
-      play()
-      if raw.in_transaction(user.con.number) then
-         refuse(each.file .. ": end of script reached without completing the last transaction",
-            "end the script with COMMIT or ROLLBACK")
-      end
-   end
-end
-
--- Gives each script its number and the function that plays it; returns what draws one by weight.
-function scripts.compile(list, total)
+-- Gives each script its number, its program and, of several, its transaction type. A program that
+-- may be drawn is one of the first that the driver has.
+function scripts.compile(list)
    for at, each in ipairs(list) do
       user.file, each.number = each.file, at - 1
-      each.play = compile(each)
+      each.kind = #list > 1 and not user.client and each.weight > 0 and raw.kind(each.name) or 0
+      each.begins = begins_transaction(each.pieces)
+      each.program = compile(each, each.begins)
    end
-   local random = math.random
-   return function()
-      if #list == 1 then
-         return list[1]
-      end
-      local left, at = random(1, total), 1
-      while left > list[at].weight do
-         left, at = left - list[at].weight, at + 1
-      end
-      return list[at]
-   end
+   raw.draw_from(#list)
 end
 
 -- The function that plays one transaction. One that begins anew is of the same script.
-function scripts.player(list, draw)
-   for _, each in ipairs(list) do
-      each.play = whole(each)
-   end
-   if #list == 1 then
-      return list[1].play
-   end
-   local again, current = false, nil
-   function sysbench.hooks.before_restart_event()
-      again = true
-   end
+function scripts.player(list)
+   sysbench.hooks.before_restart_event = raw.draw_again
    return function()
-      if not again then
-         current = draw()
+      local script = list[raw.draw_script() + 1]
+      user.file = script.file
+      raw.name_event(script.kind)
+      user.play(script.program)
+      if script.begins and raw.in_transaction(user.con.number) then
+         refuse(script.file .. ": end of script reached without completing the last transaction",
+            "end the script with COMMIT or ROLLBACK")
       end
-      again = false
-      user.file = current.file
-      dyno.transaction(current.name)
-      current.play()
    end
 end
 

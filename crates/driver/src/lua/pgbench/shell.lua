@@ -1,6 +1,6 @@
 -- Programs that a pgbench file starts: \shell and \setshell, where the user allows them. Other
 -- users of their thread play on meanwhile, which in pgbench wait.
-local raw, values, texts, user = ...
+local raw, values, user = ...
 
 local shell = {}
 
@@ -16,7 +16,7 @@ local function word_of(word)
    if value == nil then
       values.fail('undefined variable "%s"', word)
    end
-   return texts.text(value)
+   return value
 end
 
 -- What it prints belongs beside the driver's own words, never among them.
@@ -37,7 +37,11 @@ local function integer_of(command)
    elseif number == nil then
       values.fail('(setshell) shell command must return an integer (not "%s")', line)
    end
-   return texts.read(number)
+   number = number:gsub("^+", "")
+   if not raw.is_bigint(number) then
+      values.fail('value "%s" is out of range for type bigint', number)
+   end
+   return number
 end
 
 -- A function that starts the program of a command's words; `answers`: and returns the integer that

@@ -2,6 +2,7 @@
 //! the null session costs one crossing.
 
 mod pauses;
+mod scripts;
 mod statements;
 
 use std::cell::RefCell;
@@ -33,6 +34,9 @@ pub fn table(lua: &Lua, shared: &SharedHandle) -> mlua::Result<Table> {
     raw.numbers()?;
     raw.texts()?;
     raw.pauses()?;
+    raw.scripts()?;
+    raw.script_play()?;
+    raw.clients()?;
     Ok(raw.table)
 }
 

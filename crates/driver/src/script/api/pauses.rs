@@ -68,7 +68,7 @@ const LONGEST_REST_S: f64 = 1e8;
 
 impl Shared {
     /// Sleeps from now on; false: not at all, since its phase is over.
-    fn sleep(&mut self, seconds: f64) -> bool {
+    pub fn sleep(&mut self, seconds: f64) -> bool {
         if !self.pacing.is_given_up {
             let asleep_ns = ns(seconds.max(0.0));
             self.counts.slept_ns = self.counts.slept_ns.saturating_add(asleep_ns);
@@ -78,7 +78,7 @@ impl Shared {
     }
 
     /// Fails a sleep that was cut, and says how.
-    fn fail_if_given_up(&mut self) -> Option<String> {
+    pub fn fail_if_given_up(&mut self) -> Option<String> {
         self.pacing.is_given_up.then(|| {
             let error = Error::engine("the phase was over before a sleep or a program had ended");
             let error = error.code("lost");

@@ -33,15 +33,6 @@ impl RawTable<'_> {
             let text = number_placeholders(&sql.as_bytes()).into_owned();
             Ok(it.keep(connection, Form::Unnamed(text), &sql.as_bytes()))
         })?;
-        self.add("pieces", |_, it, pieces: Vec<BString>| {
-            it.statements.pieces.push(pieces.into_iter().map(Vec::from).collect());
-            Ok(it.statements.pieces.len() - 1)
-        })?;
-        type Spelled = (usize, usize, Value, Value, Value, Value);
-        self.add("query_pieces", |lua, it, (connection, pieces, a, b, c, d): Spelled| {
-            let sent = it.query_pieces(connection, pieces, &[&a, &b, &c, &d]);
-            answer(lua, it, sent)
-        })?;
         self.add("bind", |_, it, (statement, kinds): (usize, Vec<u8>)| {
             let kinds = kinds.into_iter().map(kind).collect();
             it.bind(statement, kinds);
