@@ -11,7 +11,7 @@ import getpass
 import os
 import re
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote
 
 from dyno.builds import Build
 from dyno.driver.plan import Session
-from dyno.errors import UsageError, build_unknown_error
+from dyno.errors import DynoError, UsageError, build_unknown_error
 from dyno.passwords import HIDDEN
 
 
@@ -242,6 +242,19 @@ def read_fields(
             raise UsageError(f"the server is not {kind}", cause=cause, hint=hint)
         found.append(rows[0][0] or "")
     return found
+
+
+def read_identity(
+    ask: Callable[[Session, Sequence[str]], list[list[list[str | None]]]],
+    session: Session,
+    question: str,
+) -> str:
+    """What the server answers to `question`; empty if it does not know the words."""
+    try:
+        ((said,),) = ask(session, [question])[0]
+    except (DynoError, ValueError):
+        return ""
+    return said or ""
 
 
 def is_here(host: str) -> bool:

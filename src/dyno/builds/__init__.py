@@ -40,7 +40,8 @@ class Build:
     is what a reader needs to make it again: source, coordinate, flags, compiler, sha256.
     `libraries` are folders, in the cache, of shared libraries that its loader must be told of.
     `attached` says that it runs already, and nothing is started; `secret` is the password that it
-    asks for, which nobody shows or keeps.
+    asks for, which nobody shows or keeps; `identity` is what no other running server answers, empty
+    if it does not say.
     """
 
     engine: str
@@ -51,6 +52,7 @@ class Build:
     libraries: tuple[Path, ...] = ()
     attached: bool = False
     secret: str = field(default="", repr=False, compare=False)
+    identity: str = field(default="", repr=False, compare=False)
 
 
 def keep_answers(

@@ -206,7 +206,8 @@ class Server:
     """A started engine: how to reach it, which process to watch, where its data and log lie.
 
     `pid` is None where the engine lives inside the driver's process, and where a server that runs
-    already is not known to run on this machine.
+    already is not known to run on this machine. `lacks` names what of its catalogue a server that
+    runs already does not answer.
     """
 
     session: Session
@@ -214,6 +215,7 @@ class Server:
     pid: int | None = None
     log: Path | None = None
     handle: Any = field(default=None, compare=False)
+    lacks: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,27 @@ def test_a_comparison_leaves_the_server_as_it_was(
     assert echoes >= {("(echo) one", "ok")}, "the way to it is measured"
 
 
+def test_two_servers_that_run_already_are_interleaved_and_two_names_of_one_are_not(
+    theirs: Server,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("DYNO_RUNS", str(tmp_path))
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    first = url(theirs, "ann", "anns")
+    words = ["-w", "oltp_point_select", *BRIEF, "--blocks", "3"]
+    with private(BUILD) as other:
+        driver.ask(other.session, ["CREATE DATABASE anns OWNER ann"])
+        second = url(other, "ann", "anns")
+        assert run_words(["compare", f"one={first}", f"two={second}", *words]) in (0, 1, 2, 3)
+    (folder,) = tmp_path.iterdir()
+    assert json.loads((folder / "run.json").read_text())["design"]["interleaving"]
+    capsys.readouterr()
+    assert run_words(["compare", f"one={first}", f"two={first}", *words, "--interleaved"]) == 64
+    assert "one and two are one server" in capsys.readouterr().err
+
+
 SETUP = "CREATE TABLE my_t AS SELECT 1 AS x; CREATE VIEW my_v AS SELECT * FROM my_t;"
 NO_CLEANUP = """
 function prepare() sysbench.sql.driver():connect():query("CREATE TABLE mine (x int)") end

@@ -116,6 +116,8 @@ FLAGS = {
     ),
 }
 ASKED = ("SELECT VERSION()", "SELECT @@GLOBAL.read_only")
+#: A clone has its original's server_uuid; a folder, or a host, of its own it must have.
+IDENTITY = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir)"
 PROBE = PROBE_TABLE
 LISTED = (
     "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
@@ -162,7 +164,8 @@ def attach_server(ask: Ask, engine: str, build: str, flags: Mapping[str, str]) -
         check_writable(ask, make_session(found), at)
     told = {"assertions": "on" if "-debug" in version else "off"}
     facts = found.facts | told | {"server": version}
-    return replace(found, version=version, facts=facts)
+    identity = url.read_identity(ask, make_session(found), IDENTITY)
+    return replace(found, version=version, facts=facts, identity=identity)
 
 
 def _build_login_file_error(refused: DynoError, unread: Path, found: Build) -> DynoError:

@@ -233,6 +233,8 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
         return told + NO_CLIENT * (new.engine == "mariadb")
 
     def list_remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
+        if build.attached:
+            return []
         return list(list_remarks(build, settings, self.adjust_settings(build.version)))
 
     def liken_settings(self, running: Build, build: Build) -> dict[str, str]:

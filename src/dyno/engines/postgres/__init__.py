@@ -41,6 +41,7 @@ from dyno.engines.postgres.attached import (
     PostgresTables,
     attach_server,
     describe_attached_server,
+    describe_missing,
 )
 from dyno.engines.postgres.attached import convert_address as convert_address
 from dyno.engines.postgres.attached import make_client_session as make_client_session
@@ -169,6 +170,8 @@ class Engine(
         return upgrade_cluster(old, new, home, _choose_checksums(settings))
 
     def list_remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
+        if build.attached:
+            return describe_missing(build)
         return list(list_remarks(build, settings, _parse_major(build)))
 
     def start(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import getpass
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from dyno.driver.plan import Session
 from dyno.engines import Ask, Server
 from dyno.engines.postgres.client_files import PORT, find_password, read_defaults
 from dyno.engines.postgres.in_place import look_in_place
-from dyno.errors import UsageError
+from dyno.errors import TrialFailed, UsageError
 from dyno.passwords import HIDDEN
 from dyno.workloads.replay.in_place import ServerRules
 
@@ -33,18 +34,35 @@ FLAGS = {
     **url.FLAGS,
     "service": ("", "of a URL: a section of pg_service.conf, whose words fill in what is missing"),
     "passfile": ("", "of a URL: a file of passwords in the place of ~/.pgpass"),
+    "empty": ("off", "of a URL: on: the database holds no tables, where the server lists none"),
 }
 #: Where distributions put the socket.
 SOCKETS = Path("/var/run/postgresql")
 VERSION = re.compile(r"PostgreSQL (\S+)")
-#: Its name and version; whether it refuses to write; whether we may make tables.
-ASKED = [
-    "SELECT version()",
-    "SHOW transaction_read_only",
-    "SELECT has_schema_privilege(current_schema(), 'CREATE')",
-]
+NAMED = "SELECT version()"
+#: Whether it refuses to write; whether we may make tables.
+READ_ONLY = "SHOW transaction_read_only"
+MAY_CREATE = "SELECT has_schema_privilege(current_schema(), 'CREATE')"
+#: Two servers do not start in one microsecond; their clones have the same system identifier.
+IDENTITY = "SELECT pg_postmaster_start_time()"
 #: The tables where a new one goes that names no schema; not views, which extensions bring along.
 LISTED = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1"
+FREE_CONNECTIONS = (
+    "SELECT current_setting('max_connections')::int"
+    " - current_setting('superuser_reserved_connections')::int"
+)
+#: What a server that only speaks the protocol may lack: a question, and what is done without it.
+CATALOGUE = {
+    "transaction_read_only": (READ_ONLY, "whether it may be written to shows when it is"),
+    "has_schema_privilege": (MAY_CREATE, "whether tables may be made shows when they are"),
+    "pg_tables": (LISTED, "tables that a workload leaves stay"),
+    "max_connections": (FREE_CONNECTIONS, "too many connections fail when they are opened"),
+    "pg_settings": ("SELECT name, source FROM pg_settings LIMIT 1", "no settings are recorded"),
+    "pg_stat_database": (
+        "SELECT xact_commit, stats_reset FROM pg_stat_database LIMIT 1",
+        "its work is not counted, nor held against the driver's",
+    ),
+}
 
 
 def attach_server(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
@@ -55,7 +73,12 @@ def attach_server(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
     """
     found = locate_server(build, flags)
     at = url.parse_url(found.name, PORT)
-    said, read_only, may = url.read_fields("PostgreSQL", ASKED, ask(make_session(found), ASKED))
+    session = make_session(found)
+    (said,) = url.read_fields("PostgreSQL", [NAMED], ask(session, [NAMED]))
+    lacks = _list_missing(ask, session)
+    kept = [it for it in (READ_ONLY, MAY_CREATE) if not any(CATALOGUE[n][0] == it for n in lacks)]
+    told = dict(zip(kept, url.read_fields("PostgreSQL", kept, ask(session, kept)), strict=True))
+    read_only, may = told.get(READ_ONLY, ""), told.get(MAY_CREATE, "t")
     if url.is_read_only(found):
         if read_only != "on":
             raise _build_not_kept_error(at.host)
@@ -69,12 +92,34 @@ def attach_server(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
     return replace(
         found,
         version=version[1] if version else " ".join(said.split()[:3]),
-        facts=found.facts | {"server": said},
+        facts=found.facts | {"server": said} | ({"lacks": " ".join(lacks)} if lacks else {}),
+        identity=url.read_identity(ask, make_session(found), IDENTITY),
     )
 
 
 #: What says whether a session only reads.
 KEPT_ASKED = "SHOW default_transaction_read_only"
+
+
+def _list_missing(ask: Ask, session: Session) -> list[str]:
+    """What of `CATALOGUE` the server does not answer."""
+    if _is_answered(ask, session, [question for question, _ in CATALOGUE.values()]):
+        return []
+    return [name for name, (one, _) in CATALOGUE.items() if not _is_answered(ask, session, [one])]
+
+
+def _is_answered(ask: Ask, session: Session, questions: Sequence[str]) -> bool:
+    try:
+        ask(session, questions)
+    except TrialFailed:
+        return False
+    return True
+
+
+def describe_missing(build: Build) -> list[str]:
+    """A sentence on what the server does not answer, and what is done without it."""
+    lacks = [f"{name} ({CATALOGUE[name][1]})" for name in build.facts.get("lacks", "").split()]
+    return [f"{build.name} does not know {', '.join(lacks)}"] if lacks else []
 
 
 def check_kept(ask: Ask, session: Session) -> None:
@@ -102,24 +147,34 @@ def locate_server(build: str, flags: Mapping[str, str]) -> Build:
     url.check_url(build, merged, {})
     at = url.parse_url(build, PORT, defaults)
     password = at.password or find_password(at, flags.get("passfile") or defaults.get("passfile"))
-    return url.describe_attached_build("postgres", _with_socket(at), merged, password)
-
-
-FREE_CONNECTIONS = (
-    "SELECT current_setting('max_connections')::int"
-    " - current_setting('superuser_reserved_connections')::int"
-)
+    found = url.describe_attached_build("postgres", _with_socket(at), merged, password)
+    empty = {"empty": "on"} if merged.get("empty") == "on" else {}
+    return replace(found, facts=found.facts | empty)
 
 
 class PostgresTables:
     _ask: Ask
 
     def list_tables(self, build: Build) -> list[str]:
-        """Return every table of the schema where a new one goes by default, by name."""
+        """Return every table of the schema where a new one goes by default, by name; raise
+        `UsageError` if the server lists none and its URL does not say that there are none.
+        """
+        if "pg_tables" in build.facts.get("lacks", ""):
+            if "empty" in build.facts:
+                return []
+            raise UsageError(
+                "the server does not list its tables",
+                cause="it knows no pg_tables, and a workload drops the tables that it loads",
+                hint="name a database without any, and say so in its URL: ?empty=on",
+            )
         return [str(name) for (name,) in self._ask(make_session(build), [LISTED])[0]]
 
     def read_connection_limit(self, build: Build) -> int:
-        """How many connections it lets in at once, without those reserved for superusers."""
+        """How many connections it lets in at once, without those reserved for superusers; no
+        limit where it does not say.
+        """
+        if "max_connections" in build.facts.get("lacks", ""):
+            return sys.maxsize
         ((said,),) = self._ask(make_session(build), [FREE_CONNECTIONS])[0]
         return int(said or 0)
 
@@ -134,7 +189,8 @@ class PostgresTables:
 def describe_attached_server(build: Build, home: Path) -> Server:
     """The server as it runs; its process is known where it listens on this machine."""
     session = make_session(build)
-    return Server(session, home, find_server_pid(session, PROGRAMS))
+    lacks = frozenset(build.facts.get("lacks", "").split())
+    return Server(session, home, find_server_pid(session, PROGRAMS), lacks=lacks)
 
 
 #: A question that fails unless the session only reads, in UTF-8 and in limited time.

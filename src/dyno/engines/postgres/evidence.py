@@ -17,6 +17,7 @@ from typing import ClassVar
 from dyno import numbers
 from dyno.engines import SURVIVES, Ask, Server
 from dyno.engines.postgres.settings import CLAIMS
+from dyno.errors import TrialFailed
 from dyno.record import DataCondition
 from dyno.record.waits import SessionState, WaitKind
 
@@ -52,14 +53,16 @@ class CountsTransactions:
         end, or the server does not publish the count.
         """
         until_s = time.monotonic() + self.patience_s
-        version, backends, now = self._ask_row(server, GONE)
+        if "pg_stat_database" in server.lacks:
+            return {}
+        version, backends, now = _ask_row(self._ask, server, GONE)
         while after_disconnect and backends != "0" and time.monotonic() < until_s:
             time.sleep(0.01)
-            version, backends, now = self._ask_row(server, GONE)
-        committed, rolled_back, is_old = self._ask_row(server, COUNT.format(now))
+            version, backends, now = _ask_row(self._ask, server, GONE)
+        committed, rolled_back, is_old = _ask_row(self._ask, server, COUNT.format(now))
         while is_old == "t" and time.monotonic() < until_s:
             time.sleep(PAUSE_S)
-            committed, rolled_back, is_old = self._ask_row(server, COUNT.format(now))
+            committed, rolled_back, is_old = _ask_row(self._ask, server, COUNT.format(now))
         if (after_disconnect and backends != "0") or is_old == "t":
             return {}
         exact = int(version or 0) >= EXACT * 10_000
@@ -67,9 +70,15 @@ class CountsTransactions:
         unit = "transactions" if exact else "collected_transactions"
         return {unit: commits + int(rolled_back or 0), "commits": commits}
 
-    def _ask_row(self, server: Server, question: str) -> list[str | None]:
-        ((row,),) = self._ask(server.session, [question])
-        return row
+
+def _ask_row(ask: Ask, server: Server, question: str) -> list[str | None]:
+    """Return the one row of an answer; raise `TrialFailed` if there is none: a server that only
+    speaks the protocol may have the table and keep nothing in it.
+    """
+    (rows,) = ask(server.session, [question])
+    if len(rows) != 1:
+        raise TrialFailed(f"the server answers '{question[:60]} …' with {len(rows)} rows")
+    return rows[0]
 
 
 SIZES = (
@@ -199,7 +208,9 @@ class CountsPostgresInternals:
         """Return those that its version counts; the log's bytes are of all databases, the rest of
         this one.
         """
-        (((version,),),) = self._ask(server.session, [VERSION])
+        if "pg_stat_database" in server.lacks:
+            return {}
+        (version,) = _ask_row(self._ask, server, VERSION)
         wanted = {
             name: sql
             for name, sql, first, last in COLUMNS
@@ -207,5 +218,5 @@ class CountsPostgresInternals:
         }
         columns = ", ".join(wanted.values())
         question = f"SELECT {columns} FROM pg_stat_database d WHERE datname = current_database()"
-        ((row,),) = self._ask(server.session, [question])
+        row = _ask_row(self._ask, server, question)
         return {name: int(float(value or 0)) for name, value in zip(wanted, row, strict=True)}

@@ -257,6 +257,8 @@ def read_settings(ask: Ask, server: Server) -> dict[str, str]:
     what remains is that something else (ALTER SYSTEM in restored data, the connection, the
     server's own judgement) has the last word.
     """
+    if "pg_settings" in server.lacks:
+        return {}
     started = server.handle is not None
     asked = server.handle.launch.asked if server.handle is not None else {}
     rows, *built = ask(server.session, [SETTINGS, *([BUILT] if started else [])])

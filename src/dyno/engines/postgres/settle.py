@@ -51,8 +51,10 @@ def settle(ask: Ask, server: Server) -> None:
     """Vacuums and analyses every table, then writes all changed pages.
 
     A server that runs already writes its pages in its own time: a checkpoint is for all its
-    databases, of which we have one.
+    databases, of which we have one; one that lists no tables is left alone.
     """
+    if "pg_tables" in server.lacks:
+        return
     tables, said, number = ask(server.session, TABLES)
     names = [str(name) for (name,) in tables]
     if not str(said[0][0]).startswith("PostgreSQL"):

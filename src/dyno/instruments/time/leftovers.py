@@ -154,7 +154,7 @@ class LoadedTables:
 
     def drop(self) -> None:
         """Drops what the script has left of what it made, and the list."""
-        engine, left = self.job.engine, self._list_tables() & self.made
+        engine, left = self.job.engine, self.made and self._list_tables() & self.made
         if left and isinstance(engine, Attaches):
             engine.drop(self.job.build, sorted(left))
         self.job.loaded.unlink(missing_ok=True)

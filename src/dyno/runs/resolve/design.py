@@ -148,8 +148,8 @@ def explain_why_not(
     run_controls: dict[str, str],
 ) -> str:
     """What stands in the way of interleaving; empty where nothing does."""
-    if sum(build.attached for _, _, build in sides) > 1:
-        return "several candidates are servers that run already, and may share tables"
+    if why := _explain_shared([(side.name, build) for side, _, build in sides if build.attached]):
+        return why
     for name, control in all_controls().items():
         values = {side.controls.get(name, run_controls.get(name)) for side, _, _ in sides}
         if isinstance(control, HoldsHost) and len(values) > 1:
@@ -160,6 +160,20 @@ def explain_why_not(
             return f"{workload.name} has a thread_run of its own, which goes by the wall clock"
         if len(names) > 1:
             return f"the candidates play different phases of {workload.name}"
+    return ""
+
+
+def _explain_shared(attached: Sequence[tuple[str, Build]]) -> str:
+    """Which servers that run already may be one, so that candidates would share its tables."""
+    if len(attached) < 2:
+        return ""
+    known: dict[str, str] = {}
+    for name, build in attached:
+        if not build.identity:
+            return f"{name} runs already and does not say which server it is: tables may be shared"
+        if build.identity in known:
+            return f"{known[build.identity]} and {name} are one server"
+        known[build.identity] = name
     return ""
 
 
@@ -257,7 +271,7 @@ def tell_remarks(sides: Iterable[ResolvedCandidate], say: Say) -> None:
     told = {
         f"note: {remark}"
         for side, engine, build in sides
-        if isinstance(engine, Remarks) and not build.attached
+        if isinstance(engine, Remarks)
         for remark in engine.list_remarks(build, side.settings)
     }
     for sentence in sorted(told):
