@@ -39,11 +39,11 @@ MODE_SHIFT, KIND, LINK = 16, 0o170000, 0o120000
 def fetch(
     name: str, version: str, say: Say, members: Sequence[str] = ("*",), checksum: str = ""
 ) -> Path:
-    """The folder of an artifact (jar or zip), unpacked.
+    """Return the folder of an artifact (jar or zip), unpacked.
 
     `name` is `group:artifact[:packaging[:classifier]]`. `members` are patterns (`bin/*`; `*` goes
     across folders; `!lib/debug/*` leaves out) over the names inside, without the one folder that
-    may lie around them all. `checksum` is the archive's SHA-256. `HostError` where mvn is absent,
+    may lie around them all. `checksum` is the archive's SHA-256. `HostError` if mvn is absent,
     cannot get it, or got something else.
     """
     group, artifact, packaging, classifier = (*name.split(":"), "", "")[:4]
@@ -64,12 +64,13 @@ def fetch(
 
 
 def build_entry_pattern(name: str, version: str) -> tuple[str, str]:
-    """The cache's kind and names of an artifact, with whatever members."""
     return "maven", f"{name.split(':')[1]}-{version}-*"
 
 
 def _copy_archive(scratch: Path, coordinate: str, say: Say) -> Path:
-    """The archive as mvn fetched it; `-U` because mvn remembers what it did not find once."""
+    """Return the archive as mvn fetched it; `-U` because mvn remembers what it did not find
+    once.
+    """
     options = ["--batch-mode", "--quiet", "--strict-checksums", "-U", "-Dstyle.color=never"]
     command = ["mvn", *options, COPY, f"-Dartifact={coordinate}", f"-DoutputDirectory={scratch}"]
     done = CLIENT.run(command, scratch, coordinate, say, FETCH_S)
@@ -80,7 +81,7 @@ def _copy_archive(scratch: Path, coordinate: str, say: Say) -> Path:
 
 
 def _explain_refusal(coordinate: str, said: str) -> HostError:
-    """Why mvn has nothing for us: it writes its errors to stdout, the cause in the first."""
+    """Return the cause: mvn writes its errors to stdout, the cause in the first."""
     words = (ADORNED.sub("", line).strip() for line in said.splitlines())
     cause = next(filter(None, words), "nothing").partition(" -> [Help")[0]
     if ABSENT in said:
@@ -115,7 +116,7 @@ def _unpack(archive: Path, folder: Path, members: Sequence[str]) -> None:
 
 
 def _find_common_folder(names: Sequence[str]) -> str:
-    """The one folder that all members lie in, with its slash; empty where there is none."""
+    """Return the one folder that all members lie in, with its slash, or ""."""
     tops = {name.partition("/")[0] for name in names}
     top = f"{tops.pop()}/" if len(tops) == 1 else ""
     return top if top and all(name.startswith(top) for name in names) else ""
@@ -130,7 +131,9 @@ def _is_wanted(name: str, members: Sequence[str]) -> bool:
 
 
 def _extract(packed: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, name: str) -> None:
-    """One member with its mode; a symbolic link as such; nothing that reaches out of `folder`."""
+    """Extract one member with its mode; a symbolic link as such; nothing that reaches out of
+    `folder`.
+    """
     mode, file = member.external_attr >> MODE_SHIFT, folder / name
     linked = file.parent / packed.read(member).decode() if mode & KIND == LINK else file
     inside = folder.resolve()

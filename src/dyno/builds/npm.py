@@ -46,12 +46,10 @@ def fetch(name: str, version: str, say: Say, limit_s: float = FETCH_S) -> Path:
 
 
 def build_entry_pattern(name: str, version: str) -> tuple[str, str]:
-    """The cache's kind and name of a package."""
     return "npm", f"{name.lstrip('@').replace('/', '-')}-{version}"
 
 
 def _pack(place: Path, package: str, say: Say, limit_s: float) -> Path:
-    """The package as npm's own archive, its checksum verified."""
     command = ["npm", "pack", "--ignore-scripts", "--pack-destination", "."]
     done = CLIENT.run([*command, package], place, package, say, limit_s)
     archives = list(place.glob("*.tgz"))
@@ -63,7 +61,7 @@ def _pack(place: Path, package: str, say: Say, limit_s: float) -> Path:
 
 
 def _unpack(archive: Path, folder: Path) -> None:
-    """The files of the package, without the folder around them; nothing outside `folder`."""
+    """Unpack the files of the package, without the folder around them; nothing outside `folder`."""
     try:
         tar.unpack(archive, folder, lambda name: name.removeprefix(PACKED))
     except tarfile.TarError as broken:

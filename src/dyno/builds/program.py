@@ -42,18 +42,17 @@ WEAK = ("-O0", "-Og", "-O", "-O1", "-Os", "-Oz")
 
 
 def read_build_facts(program: Path) -> dict[str, str]:
-    """`compiler`, `flags`, `instrumentation` and `optimisation`, each where the file tells it;
+    """Return `compiler`, `flags`, `instrumentation` and `optimisation`, each if the file has it;
     empty for an empty file.
 
-    Of several flags (a library in it was built by another hand) the strongest optimisation counts,
-    of several compilers the newest.
+    Of several flags (a library in it was built by others) the strongest optimisation counts, of
+    several compilers the newest.
     """
     return dict(_read_facts(program)) if program.stat().st_size else {}
 
 
 @keep_answers
 def _read_facts(program: Path) -> dict[str, str]:
-    """The same of a file that is not empty; reading some of them takes seconds."""
     with (
         program.open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
@@ -68,7 +67,6 @@ def _read_facts(program: Path) -> dict[str, str]:
 
 
 def _find_compiler(content: mmap.mmap) -> str:
-    """The compiler's name and release, as it or the program writes them."""
     if said := COMPILED_BY.search(content):
         return _decode(said)
     named = [match for pattern in COMMENTS for match in pattern.finditer(content)]
@@ -92,7 +90,7 @@ def _decode(match: re.Match[bytes]) -> str:
 
 
 def find_optimisation(flags: str) -> str:
-    """The level in a compiler's flags, the last of several; without one it is `-O0`."""
+    """Return the level in a compiler's flags, the last of several; without one it is `-O0`."""
     levels = LEVEL.findall(flags)
     return f"-{levels[-1]}" if levels else "-O0"
 

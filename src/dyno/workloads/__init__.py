@@ -47,7 +47,7 @@ _MARK = re.compile(
 
 
 def find_mark(script: Path) -> str:
-    """The first line of a script in SQL that is a mark in a comment; empty without one."""
+    """Return the first line of a script in SQL that is a mark in a comment, or ""."""
     if script.suffix not in (".sql", ".pgbench"):
         return ""
     with script.open(errors="replace") as lines:
@@ -55,9 +55,9 @@ def find_mark(script: Path) -> str:
 
 
 def select_data_options(script: Path, options: Mapping[str, str]) -> dict[str, str]:
-    """Those of the options that the data which `script` loads may depend on.
+    """Return those of the options that the data which `script` loads may depend on.
 
-    Our own scripts load in one thread and ask nowhere how many there are. Another's may share out
+    Our own scripts load in one thread and do not read how many there are. A user's may share out
     its rows by `threads`, as sysbench's parallel `prepare` does, or draw them in each.
     """
     own = script in list_workloads().values()

@@ -36,9 +36,9 @@ class Built:
 def build_planned(
     plan: BuildPlan, say: Say, watch: Watch | None = None, *, fix: bool = False
 ) -> Built:
-    """The build, from the cache or made now; `fix` lets remedies be applied that are safe.
+    """Return the build, from the cache or made now; `fix` lets safe remedies be applied.
 
-    `BuildFailed` with its diagnosis where a step fails; the work stays for who goes on.
+    `BuildFailed` with its diagnosis if a step fails; the work stays to be continued.
     """
 
     def make(folder: Path) -> None:
@@ -57,7 +57,7 @@ def build_planned(
 
 
 def read_built(prefix: Path) -> Built:
-    """A build that is in the cache; `HostError` where its facts are gone."""
+    """Return a build that is in the cache; `HostError` if its facts are gone."""
     try:
         told = json.loads((prefix / FACTS).read_text(encoding="utf-8"))
         return Built(prefix, told["version"], told["label"], told["facts"])
@@ -71,14 +71,12 @@ FORM = re.compile(r"[A-Za-z0-9][\w.+-]*")
 
 @dataclass(frozen=True)
 class Named:
-    """A name of an engine's build: the entry in the cache, and the place that it was built from."""
-
     entry: str
     place: str
 
 
 def name_build(engine: str, name: str, named: Named) -> None:
-    """Gives a build its name; who had it before has it no more."""
+    """Give a build its name, which an earlier build loses."""
     check_name(name)
     file = _find_file(engine, name)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -86,7 +84,7 @@ def name_build(engine: str, name: str, named: Named) -> None:
 
 
 def check_name(name: str) -> None:
-    """`UsageError` where a build cannot be called so."""
+    """Raise `UsageError` for an invalid name of a build."""
     if not FORM.fullmatch(name):
         hint = "letters, digits, and . + - _ after the first"
         raise UsageError(f"a build cannot be called '{name}'", hint=hint)
@@ -113,7 +111,6 @@ def find_named(engine: str, name: str) -> Path:
 
 
 def list_names(engine: str) -> list[str]:
-    """The names of an engine's builds."""
     folder = cache.find_root() / "names"
     files = folder.glob(f"{engine}-*.json") if folder.is_dir() else ()
     return sorted(file.stem.removeprefix(f"{engine}-") for file in files)

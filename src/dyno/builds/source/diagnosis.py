@@ -88,7 +88,6 @@ class Diagnosis:
 
 
 def diagnose(failed: Failed) -> Diagnosis:
-    """The diagnosis of a build's failure."""
     first = _find_first_error(failed.output)
     start = first.start() if first else len(failed.output)
     end = first.end() if first else len(failed.output)
@@ -114,7 +113,7 @@ def diagnose(failed: Failed) -> Diagnosis:
 
 
 def diagnose_start(output: str, engine: str = "", version: str = "") -> Diagnosis | None:
-    """The diagnosis of a server that did not start, or None where it is no known one."""
+    """Return the diagnosis of a server that did not start, or None if the failure is unknown."""
     failed = Failed(output, engine, version)
     for entry in read_entries("start"):
         if _applies(entry, failed) and (found := entry.pattern.search(output)):
@@ -131,7 +130,7 @@ def _find_first_error(output: str) -> re.Match[str] | None:
 
 
 def _read_line(output: str, at: int) -> str:
-    """The line at a place; of a heading of cmake's, with the words below it."""
+    """Return the line at a place; of a heading of cmake's, with the words below it."""
     begin = output.rfind("\n", 0, at) + 1
     line, _, rest = output[begin:].partition("\n")
     if line.startswith("CMake Error"):
@@ -156,7 +155,6 @@ def _applies(entry: KnownFailure, failed: Failed) -> bool:
 
 
 def list_build_entries() -> Sequence[KnownFailure]:
-    """All entries about builds."""
     kinds = sorted(file.stem for file in CATALOGUE.glob("*.toml"))
     return [entry for kind in kinds if kind != "start" for entry in read_entries(kind)]
 

@@ -56,19 +56,19 @@ class BuildPlan:
 
     @property
     def alone_s(self) -> float:
-        """About what it takes where nothing else wants the processors, in s."""
+        """Return about what it takes on idle processors, in s."""
         return self.recipe.cost.cpu_s / self.toolchain.jobs
 
     @property
     def limit_s(self) -> float:
-        """About the longest that it takes here, in s: beside what wanted the processors lately."""
+        """Return about the longest that it takes here, in s, under the host's recent load."""
         _, lately, _ = os.getloadavg()
         return self.alone_s * (1 + lately / len(os.sched_getaffinity(0)))
 
     @property
     def label(self) -> str:
-        """What the build is called, where nobody names it: version, tree, and its key if it has
-        flags or a patch of its own.
+        """Return the name of a build that has none: version, tree, and its key if it has flags or a
+        patch of its own.
         """
         request, tail = self.request, self.entry[-6:]
         own = request.cflags or request.options or request.patch
@@ -76,14 +76,13 @@ class BuildPlan:
 
     @property
     def is_cached(self) -> bool:
-        """Is it in the cache already?"""
         return (cache.find_root() / BUILT / self.entry).is_dir()
 
 
 def plan_build(request: BuildRequest, recipes: Sequence[BuildRecipe], say: Say) -> BuildPlan:
-    """The plan of a build: the tree is found and read, and nothing is written but to the cache.
+    """Return the plan of a build: the tree is found and read, and only the cache is written.
 
-    `UsageError` where there is no tree, recipe or patch; `HostError` where a tool is absent.
+    `UsageError` if there is no tree, recipe or patch; `HostError` if a tool is absent.
     """
     _check_words(request)
     debian = {suite: package for recipe in recipes for suite, package in recipe.debian.items()}
@@ -100,7 +99,7 @@ def plan_build(request: BuildRequest, recipes: Sequence[BuildRecipe], say: Say) 
 
 
 def _check_words(request: BuildRequest) -> None:
-    """Refuses flags that no shell could take apart, and a cache where no Makefile works."""
+    """Refuse flags that no shell could split, and a cache path in which no Makefile works."""
     for words in (request.cflags, request.options, request.defines):
         try:
             shlex.split(words)
@@ -114,8 +113,8 @@ def _check_words(request: BuildRequest) -> None:
 def _recognise(
     tree: SourceTree, recipes: Sequence[BuildRecipe], copy: Path, place: str
 ) -> tuple[BuildRecipe, str]:
-    """The recipe of a tree, and its version: read from a copy of the files that tell them, since a
-    commit has none yet.
+    """Return the recipe of a tree, and its version: read from a copy of the files that say so,
+    since a commit has none yet.
     """
     telling = {*(m for r in recipes for m in r.marks), *(f for r in recipes for f, _ in r.version)}
     copy.mkdir()
@@ -127,7 +126,7 @@ def _recognise(
 def _collect_facts(
     request: BuildRequest, tree: SourceTree, recipe: BuildRecipe, toolchain: Toolchain
 ) -> dict[str, str]:
-    """How it is made, for the record: what is written here decides the key of the build."""
+    """Return how it is made, for the record: what is written here decides the key of the build."""
     chosen = request.cflags or recipe.cflags
     facts = {
         "source": tree.source,

@@ -92,18 +92,16 @@ class BuildRecipe:
 
     @property
     def deciding(self) -> str:
-        """All of it that decides what comes out."""
         names = ("steps", "always", "cxxflags", "defines", "edits", "drop")
         told = asdict(self)
         return json.dumps([told[name] for name in names])
 
     @property
     def is_cxx(self) -> bool:
-        """Does it compile C++?"""
         return any("{cxx" in word for step in self.steps for word in step.run)
 
     def read_version(self, tree: Path) -> str:
-        """The version that the tree's files tell; empty where they do not."""
+        """Return the version that the tree's files have, or ""."""
         parts = []
         for file, pattern in self.version:
             place = next(iter(sorted(tree.glob(file))), tree / file)
@@ -114,7 +112,6 @@ class BuildRecipe:
         return ".".join(parts)
 
     def matches(self, tree: Path) -> bool:
-        """Is the tree one of this recipe's?"""
         if not all(any(tree.glob(mark)) for mark in self.marks):
             return False
         version = self.read_version(tree)
@@ -122,7 +119,9 @@ class BuildRecipe:
 
 
 def is_within(version: str, since: str, before: str) -> bool:
-    """Is `version` one from `since` up to, not including, `before`? An empty limit is none."""
+    """Return whether `version` is from `since` up to, not including, `before`. An empty limit is
+    none.
+    """
     number = parse_version(version)
     above = not since or number >= parse_version(since)
     return above and (not before or number < parse_version(before))
@@ -135,7 +134,7 @@ def parse_version(version: str) -> tuple[int, ...]:
 
 
 def choose_recipe(recipes: Sequence[BuildRecipe], tree: Path, place: str) -> BuildRecipe:
-    """The recipe whose tree this is; `UsageError` where it is none's."""
+    """Return the recipe whose tree this is; `UsageError` if there is none."""
     for recipe in recipes:
         if recipe.matches(tree):
             return recipe
@@ -155,7 +154,6 @@ def read_recipes(folder: Path, engine: str) -> tuple[BuildRecipe, ...]:
 
 
 def read_recipe(file: Path) -> BuildRecipe:
-    """The recipe in a file."""
     table = tomllib.loads(file.read_text(encoding="utf-8"))
     return BuildRecipe(
         name=file.stem,
@@ -187,14 +185,13 @@ def _read_step(table: Mapping[str, Any]) -> BuildStep:
 
 
 def read_edit(table: Mapping[str, str]) -> Edit:
-    """An edit of a recipe or a remedy."""
     return Edit(table["file"], table["find"], table["replace"], table["reason"])
 
 
 def apply_edits(edits: Sequence[Edit], tree: Path) -> list[str]:
-    """Makes the edits in the copy `tree`; answers those that found their place, by file and reason.
+    """Make the edits in the copy `tree`; return those that found their place, by file and reason.
 
-    An edit's file may be a pattern. A file that an edit has been through is not changed again.
+    An edit's file may be a pattern. An edit is applied to a file once.
     """
     done = []
     for edit in edits:

@@ -37,11 +37,11 @@ MB = 1 << 20
 
 @dataclass(frozen=True)
 class Toolchain:
-    """Compilers as commands, what they say of themselves, jobs, and the environment of all steps.
+    """Compilers as commands, their version lines, jobs, and the environment of all steps.
 
-    `versions` are those of what a diagnosis may want to know: `gcc`, `cmake`, `openssl`, ….
-    `fetched` are packages that bring what the machine lacks, `generators` what its own of
-    `GENERATORS` say of themselves: they decide what comes out.
+    `versions` are those of what a diagnosis may need: `gcc`, `cmake`, `openssl`, …. `fetched` are
+    packages that bring what the machine lacks, `generators` the version lines of its own of
+    `GENERATORS`: they decide what comes out.
     """
 
     cc: str
@@ -57,9 +57,9 @@ class Toolchain:
 
 
 def find_toolchain(recipe: BuildRecipe, say: Say) -> Toolchain:
-    """The machine's compilers (`$CC`, `$CXX`), and tools, fetched where it has none of its own.
+    """Return the machine's compilers (`$CC`, `$CXX`), and tools, fetched if it has none of its own.
 
-    `HostError` where a compiler or a tool is absent and cannot be fetched.
+    `HostError` if a compiler or a tool is absent and cannot be fetched.
     """
     cc, cxx = os.environ.get("CC") or "cc", os.environ.get("CXX") or "c++"
     compiler = _read_first_line(cc.split())
@@ -93,13 +93,13 @@ def find_toolchain(recipe: BuildRecipe, say: Say) -> Toolchain:
 
 
 def read_available_mb() -> int:
-    """The memory that could be had now without swapping."""
+    """Return the memory that is available now without swapping."""
     found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
     return int(found[1]) >> 10 if found else 1 << 20
 
 
 def check_space(folder: Path, cost: BuildCost) -> None:
-    """`HostError` where the disk of `folder` has not the room that the build takes."""
+    """Raise `HostError` if the disk of `folder` has not the room that the build takes."""
     free_mb = shutil.disk_usage(folder).free // MB
     if free_mb < cost.disk_mb:
         hint = "free some (dyno clean), or set DYNO_CACHE to another disk"
@@ -154,7 +154,7 @@ def _install(program: str) -> str:
 
 
 def _read_versions(compiler: str) -> dict[str, str]:
-    """Versions of what diagnoses ask for; one that is absent has none."""
+    """Return versions of what diagnoses ask for; one that is absent has none."""
     found = {
         "cmake": _format_number(_read_first_line(["cmake"])),
         "openssl": _read_openssl_version(),

@@ -49,15 +49,15 @@ Keep = Callable[[str], bool]
 
 
 def keep_all(name: str) -> bool:
-    """Copies the whole tree."""
     del name
     return True
 
 
 def find_tree(place: str, debian: Mapping[str, str], say: Say) -> SourceTree:
-    """The tree at `place`: `DIR`, `DIR@REF`, `deb:SUITE[:VERSION]`; `UsageError` if there is none.
+    """Return the tree at `place`: `DIR`, `DIR@REF`, `deb:SUITE[:VERSION]`; `UsageError` if there is
+    none.
 
-    `debian` tells the source package of each suite.
+    `debian` has the source package of each suite.
     """
     if place.startswith(DEBIAN):
         return _fetch_debian_source(place, debian, say)
@@ -76,7 +76,7 @@ def find_tree(place: str, debian: Mapping[str, str], say: Say) -> SourceTree:
 
 
 def _split_reference(place: str) -> tuple[Path, str]:
-    """A git repository and what stands behind its `@`; an empty reference where there is none."""
+    """Return a git repository and what stands behind its `@`, or ""."""
     parts = place.split("@")
     for end in range(len(parts) - 1, 0, -1):
         folder = Path("@".join(parts[:end])).expanduser()
@@ -98,7 +98,7 @@ def _read_git_tree(repository: Path, reference: str) -> SourceTree:
 
 
 def _read_commit(repository: Path, commit: str) -> dict[str, str]:
-    """What is recorded of a commit; nothing where there is none."""
+    """Return what is recorded of a commit; nothing if there is none."""
     told = _ask_git(repository, "log", "-1", "--format=%H%n%P%n%s", commit, "--").splitlines()
     return {name: it for name, it in zip(COMMIT_FACTS, told, strict=False) if it}
 
@@ -112,8 +112,8 @@ class Commit:
 
 
 def list_commits(repository: Path, good: str, bad: str) -> list[Commit]:
-    """`good`, and what came after it as far as `bad` along first parents, the oldest first: a merge
-    is one step. `UsageError` where one of them is not there, or `good` is no ancestor.
+    """Return `good`, and what came after it as far as `bad` along first parents, the oldest first:
+    a merge is one step. `UsageError` if one of them is missing, or `good` is no ancestor.
     """
     ends = [_find_commit(repository, reference) for reference in (good, bad)]
     log = ("log", "--first-parent", "--reverse", "--format=%H %s", "..".join(ends))
@@ -177,7 +177,7 @@ def _has_commit(repository: Path, commit: str) -> bool:
 def _ask_git(
     repository: Path, *words: str, environment: Mapping[str, str] | None = None, must: bool = False
 ) -> str:
-    """What git answers; nothing where it fails, unless it `must` not."""
+    """Return what git answers; nothing if it fails, unless it `must` not."""
     command = ["git", "-C", str(repository), *words]
     try:
         done = subprocesses.run(command, GIT_S, environment=os.environ | dict(environment or {}))
@@ -215,7 +215,7 @@ def _read_folder(folder: Path) -> SourceTree:
 
 
 def _read_clean_commit(folder: Path) -> dict[str, str]:
-    """The commit that a checkout is of; nothing where files of it are changed, or are new."""
+    """Return the commit that a checkout is of; nothing if files of it are changed, or are new."""
     try:
         changed = _ask_git(folder, "--no-optional-locks", "status", "--porcelain", "--", ".")
         return {} if changed else _read_commit(folder, "HEAD")
@@ -267,7 +267,7 @@ def _hash_files(folder: Path, files: list[str]) -> str:
 
 
 def _fetch_debian_source(place: str, debian: Mapping[str, str], say: Say) -> SourceTree:
-    """The archive as its authors made it: Debian's patches are left out."""
+    """Fetch the archive as its authors made it: Debian's patches are left out."""
     suite, _, version = place.removeprefix(DEBIAN).partition(":")
     if suite not in debian:
         known = ", ".join(sorted(debian)) or "none"

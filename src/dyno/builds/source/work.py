@@ -49,14 +49,12 @@ Watch = Callable[[StepProgress], None]
 
 @dataclass
 class Meter:
-    """The share of a step that its lines tell."""
-
     units: int = 0
     lines: int = 0
     share: float = field(default=0.0)
 
     def add(self, line: str) -> float | None:
-        """The share after one more line; None where nothing tells it."""
+        """Return the share after one more line; None if none is known."""
         self.lines += 1
         if found := PERCENT.match(line):
             self.share = int(found[1]) / 100
@@ -76,9 +74,10 @@ def run_program(
     log: IO[str],
     heard: Callable[[str], None],
 ) -> int:
-    """The exit code of a program in `folder`; each line that it writes goes to `log` and `heard`.
+    """Return the exit code of a program in `folder`; each line that it writes goes to `log` and
+    `heard`.
 
-    `HostError` where it cannot be started; an interrupt kills it with all that it started.
+    `HostError` if it cannot be started; an interrupt kills it with all that it started.
     """
     heed = subprocesses.Heed()
     try:
@@ -126,11 +125,6 @@ FIXES_MAX = 12
 
 @dataclass
 class WorkState:
-    """What was done in a work folder: the steps, and the names of remedies that were applied.
-
-    `wall_s` and `cpu_s` are what programs took so far, of a step that was killed nothing.
-    """
-
     done: list[str] = field(default_factory=list)
     fixes: list[str] = field(default_factory=list)
     edits: list[str] = field(default_factory=list)
@@ -148,8 +142,6 @@ class BuildFailed(HostError):
 
 
 class BuildWork:
-    """One build in its work folder."""
-
     def __init__(self, plan: BuildPlan, folder: Path, say: Say, watch: Watch) -> None:
         self._plan, self._folder, self._say, self._watch = plan, folder, say, watch
         self._source, self._build = folder / "source", folder / "build"
@@ -157,7 +149,7 @@ class BuildWork:
         self._state = self._read_state()
 
     def build(self, target: Path, fix: bool) -> None:
-        """Plays all steps that are not done, and moves what they installed to `target`."""
+        """Play all steps that are not done, and move what they installed to `target`."""
         self._resume()
         with (self._folder / LOG).open("a", encoding="utf-8", errors="replace") as log:
             if "source" not in self._state.done:
@@ -232,7 +224,7 @@ class BuildWork:
         self._write_state()
 
     def _expand(self, word: str) -> list[str]:
-        """A recipe's word with its places filled in; `{options}` is any number of words."""
+        """Return a recipe's word with its places filled in; `{options}` is any number of words."""
         request, recipe = self._plan.request, self._plan.recipe
         fixes = list(self._find_fixes())
         if word == "{options}":
@@ -287,7 +279,7 @@ class BuildWork:
         return BuildFailed(message, found, cause=f"{line}: {found.entry.cause}", hint=hint)
 
     def _apply(self, diagnosis: Diagnosis) -> bool:
-        """Applies the remedy of a diagnosis; False where there is none, or it did not help."""
+        """Apply the remedy of a diagnosis; False if there is none, or it did not help."""
         entry, state = diagnosis.entry, self._state
         if entry is None or entry.fix is None or entry.name in state.fixes:
             return False
@@ -307,7 +299,7 @@ class BuildWork:
         return True
 
     def _install(self, target: Path) -> None:
-        """Moves what was installed, without what the recipe drops, and writes how it was made."""
+        """Move what was installed, without what the recipe drops, and write how it was made."""
         recipe, plan = self._plan.recipe, self._plan
         prefix = cache.find_root() / BUILT / plan.entry
         installed = self._staged / str(prefix).lstrip("/")
@@ -336,7 +328,7 @@ class BuildWork:
         (target / FACTS).write_text(json.dumps(told, indent=1), encoding="utf-8")
 
     def _resume(self) -> None:
-        """Makes anew what a killed build may have written in part."""
+        """Make anew what a killed build may have written in part."""
         if "source" not in self._state.done or not self._build.is_dir():
             return
         if self._plan.recipe.steps[0].name in self._state.done:
@@ -360,13 +352,13 @@ class BuildWork:
 
 
 def read_cpu_s() -> float:
-    """What all programs that we waited for took of processors until now, in s."""
+    """Return the processor time of all programs that we waited for, in s."""
     told = resource.getrusage(resource.RUSAGE_CHILDREN)
     return told.ru_utime + told.ru_stime
 
 
 def drop_torn(build: Path, step_began_s: float) -> None:
-    """Removes what was written last before a kill: make would take half an object for a whole one.
+    """Remove what was written last before a kill: make would take half an object for a whole one.
 
     Nothing is removed that an earlier step made.
     """

@@ -26,7 +26,7 @@ ENDING_S = 10.0
 
 @dataclass(frozen=True)
 class WaitSample:
-    """What the statement was at, at a time of time.monotonic()."""
+    """What the statement was doing, at a time of time.monotonic()."""
 
     at_s: float
     state: SessionState
@@ -40,7 +40,6 @@ class CallSpan:
     ended_s: float
 
     def list_within(self, samples: Sequence[WaitSample]) -> list[SessionState]:
-        """What was sampled meanwhile."""
         return [it.state for it in samples if self.began_s <= it.at_s <= self.ended_s]
 
 
@@ -54,7 +53,7 @@ class PathConnection:
         self.opened_us: float | None = None
 
     def __call__(self, statements: Sequence[str], mode: AskMode = "rows") -> list[TimedAnswer]:
-        """The answers; whatever ends the wait for them ends the statement at the server, too."""
+        """Return the answers; an exception while waiting ends the statement at the server, too."""
         began_s = time.monotonic()
         try:
             answers = self._talk.ask_timed(self._path.session, statements, mode)
@@ -71,7 +70,7 @@ class PathConnection:
         return answers
 
     def ask_whole(self, statements: Sequence[str]) -> list[WholeAnswer]:
-        """All that they are answered with; ends as a call does."""
+        """Return all that they are answered with; ends as a call does."""
         try:
             return self._talk.ask_whole(self._path.session, statements)
         except BaseException:
@@ -79,19 +78,21 @@ class PathConnection:
             raise
 
     def _end_statement(self) -> None:
-        """Asks from beside; where the connection has ended already nothing is there to be ended."""
+        """Ask by a second connection; if the first has ended already, there is no statement to
+        end.
+        """
         self._talk.close()
         for statement in self._path.list_endings() if self._path.beside else ():
             with suppress(DynoError, KeyboardInterrupt):
                 self._ask(self._path.beside or {}, [statement])
 
     def close(self) -> None:
-        """Ends the connection."""
         self._talk.close()
 
 
 class StatementSampler:
-    """A thread that asks from beside what the statement is at, while `sample` is entered.
+    """A thread that asks by a second connection what the statement is doing, while `sample` is
+    entered.
 
     It lives as long as its connection: a driver ends with the thread that started it.
     """
@@ -106,7 +107,6 @@ class StatementSampler:
 
     @contextmanager
     def sample(self) -> Iterator[None]:
-        """Samples until it is left."""
         if self._path.beside and self._thread.ident is None:
             self._thread.start()
         self._wanted.set()
@@ -129,7 +129,6 @@ class StatementSampler:
             self._talk.close()
 
     def close(self) -> None:
-        """Ends its connection."""
         self._ended.set()
         self._wanted.set()
         if self._thread.ident is not None:

@@ -24,8 +24,8 @@ MATTERS = 0.05
 
 @dataclass(frozen=True)
 class StageDifference:
-    """A stage of both, its times in µs, and how much the second takes more: an interval, None where
-    one of them does not tell it or too few rounds were played. `matters`: it is not chance, and not
+    """A stage of both, its times in µs, and how much the second takes more: an interval, None if
+    one of them lacks the stage or too few rounds were played. `matters`: it is not chance, and not
     small beside the whole.
     """
 
@@ -64,8 +64,8 @@ def compare_bare(first: Explanation, second: Explanation, *, is_paired: bool) ->
 
 
 def _choose_whole_us(first: Explanation, second: Explanation) -> float:
-    """What a stage's difference is held against: the shorter bare time, or what the longer has
-    more, so that a hundredth of a large difference is not called the first.
+    """Return what a stage's difference is compared with: the shorter bare time, or what the longer
+    has more, so that a hundredth of a large difference is not called the first.
     """
     short, long = sorted(compute_median(it.bare_us) for it in (first, second))
     return max(short, long - short)
@@ -100,8 +100,8 @@ class _Side:
     sessions: tuple[int, ...]
 
     def list_data(self, other: _Side) -> list[float]:
-        """A datum for each connection, the median of its rounds: each has its own luck. Who waits
-        for no lock is told no wait.
+        """Return a datum for each connection, the median of its rounds: rounds of one connection
+        are not independent. Without a lock wait the wait is 0.
         """
         if self.stage.name == "lock wait" and not self.stage.us:
             return [0.0] * len(other.list_data(self)) if other.stage.us else []
@@ -148,12 +148,11 @@ def _estimate_all(a: Sequence[float], b: Sequence[float]) -> Bounds:
 
 
 def compute_median(us: Sequence[float]) -> float:
-    """The median; 0 of none."""
     return median(us) if us else 0.0
 
 
 def find_middle(us: Sequence[float]) -> tuple[float, float]:
-    """Between which two times the middle half lies."""
+    """Return the quartiles: the times between which the middle half lies."""
     if len(us) < 2:
         return (us[0], us[0]) if us else (0.0, 0.0)
     low, _, high = quantiles(us, n=4, method="inclusive")

@@ -90,8 +90,8 @@ class PathPlayer:
         self._sampler = StatementSampler(self.path)
 
     def begin(self) -> None:
-        """The first run of all, and the plan; that run is looked at while it lasts.
-        A statement that does not end is told in `unfinished`.
+        """Play the first run, and read the plan; that run is sampled while it lasts. `unfinished`
+        says that a statement does not end.
         """
         try:
             with self._sampler.sample():
@@ -112,7 +112,7 @@ class PathPlayer:
             self._judge(refused)
 
     def read_answer(self) -> None:
-        """All that the statement is answered with, to be held against another server's."""
+        """Return all that the statement is answered with, to be compared with another server's."""
         if not self.unfinished:
             try:
                 bare = self.path.bare
@@ -130,7 +130,7 @@ class PathPlayer:
         self._sampler.samples.clear()
 
     def play_round(self) -> bool:
-        """One round more; False where nothing more is to be learned."""
+        """Play one round more; False if nothing more is to be learned."""
         if self.unfinished:
             return False
         if len(self.rounds) % PER_SESSION == 0 and self.rounds:
@@ -150,8 +150,8 @@ class PathPlayer:
         return True
 
     def look_inside(self) -> None:
-        """The statements inside its functions, in a run of its own: what goes wrong there spoils
-        no round.
+        """Read the statements inside its functions, in a run of its own, so that an error there
+        spoils no round.
         """
         if self.unfinished or not self.rounds or not isinstance(self.path, TellsInnerStatements):
             return
@@ -162,7 +162,7 @@ class PathPlayer:
             self._missing = f"statements inside functions are not told: {refused.sentence}"
 
     def _judge(self, refused: TrialFailed) -> None:
-        """Why a run failed: it would write, it took too long, or as the server says."""
+        """Return why a run failed: it would write, it took too long, or as the server says."""
         self._close_connection()
         if REFUSED.search(refused.message) and not self.options.writes:
             raise UsageError(
@@ -178,7 +178,7 @@ class PathPlayer:
         self._keep_waits()
 
     def _split_waits(self, told: PathRound, spans: Sequence[CallSpan]) -> PathRound:
-        """Lock waits by themselves: the part of a run's samples that were in one, of its time."""
+        """Separate lock waits: the share of a run's samples that were in one, of its time."""
         stages = dict(told.stages)
         for name, call in told.calls.items():
             if name in stages and call < len(spans):
@@ -219,12 +219,10 @@ class PathPlayer:
             return f"tables reached: not checked: {refused.sentence}"
 
     def close(self) -> None:
-        """Ends both connections."""
         self._close_connection()
         self._sampler.close()
 
     def finish(self) -> Explanation:
-        """The record."""
         remarks = list(self.path.remarks)
         if self._sampler.missing:
             remarks.append(f"what the statement waits for is not known: {self._sampler.missing}")
@@ -265,8 +263,8 @@ class PathPlayer:
 
 
 def explain_all(players: Sequence[PathPlayer], options: ExplainOptions) -> list[Explanation]:
-    """Each path's record; where there are two their rounds alternate, so that what the host does
-    meanwhile meets both.
+    """Return each path's record; rounds of two paths alternate, so that what the host does
+    meanwhile hits both.
     """
     try:
         for each in players:
@@ -291,7 +289,6 @@ def explain_all(players: Sequence[PathPlayer], options: ExplainOptions) -> list[
 
 
 def compare_paths(first: PathPlayer, second: PathPlayer) -> Sameness:
-    """Return whether both servers answered the same."""
     if first.answer is None or second.answer is None:
         return Sameness("not compared", first.unfinished or second.unfinished)
     kind = str(first.path.session["kind"])

@@ -30,8 +30,8 @@ OWN, OWN_FILE = "a server of its own", "a file of its own"
 
 
 def open_path(ask: Ask, dsn: str, request: PathRequest) -> StatementPath:
-    """The statement's path there; `UsageError` where the DSN is none, or where nothing can be told
-    of such a statement.
+    """Return the statement's path there; `UsageError` if the DSN is invalid, or such a statement
+    cannot be explained.
     """
     if Path(dsn).is_file():
         return _find_owner(ask, Path(dsn)).open_path(dsn, {}, request)
@@ -51,8 +51,8 @@ def open_path(ask: Ask, dsn: str, request: PathRequest) -> StatementPath:
 
 
 def find_started(ask: Ask, dsn: str) -> Spec | None:
-    """The engine that is to be started, where the DSN names one by its version; None where it names
-    what is there: a file, a server that runs.
+    """Return the engine that is to be started, if the DSN names one by its version; None if it
+    names a file or a running server.
     """
     in_file = _IN_FILE.fullmatch(dsn)
     if Path(dsn).is_file() or "://" in dsn or " " in dsn.strip() or _is_file_name(dsn):
@@ -65,7 +65,7 @@ def find_started(ask: Ask, dsn: str) -> Spec | None:
 
 
 def _is_file_name(dsn: str) -> bool:
-    """Is it written as a file's path, and no engine's name?"""
+    """Return whether it is written as a file's path, and no engine's name."""
     head = dsn.partition("?")[0]
     return not any(it in head for it in ("://", "@", "=")) and any(it in head for it in "/.")
 
@@ -82,7 +82,6 @@ def open_started(ask: Ask, spec: Spec, session: Session, request: PathRequest) -
 
 
 def _format_place(session: Session) -> str:
-    """A server's session as what stands behind the engine's name in its URL."""
     user, host = (quote(str(session[name]), safe="") for name in ("user", "host"))
     secret = session["password"]
     word = "" if secret is None else f":{quote(str(secret), safe='')}"
@@ -91,7 +90,6 @@ def _format_place(session: Session) -> str:
 
 
 def _find_owner(ask: Ask, file: Path) -> ExplainsFiles:
-    """The engine whose database the file is."""
     try:
         with file.open("rb") as opened:
             head = opened.read(HEAD_BYTES)

@@ -60,12 +60,11 @@ class CollectedColumn:
 
     @property
     def quoted(self) -> str:
-        """As statements have it."""
         return f"`{self.name}`"
 
     @property
     def counts(self) -> bool:
-        """Whether it only grows while the server runs."""
+        """Return whether it only grows while the server runs."""
         return self.name.startswith(("COUNT_", "SUM_")) or self.name == "TOTAL_CONNECTIONS"
 
     def build_difference(self, reset: str) -> str:
@@ -86,16 +85,13 @@ class CollectedTable:
 
     @property
     def names(self) -> set[str]:
-        """Those of the columns."""
         return {it.name for it in self.columns}
 
     @property
     def kept(self) -> str:
-        """Its history, as statements have it."""
         return f"{SCHEMA}.`{self.name}`"
 
     def create(self) -> str:
-        """The statement that makes its history."""
         columns = "".join(f" {it.quoted} {it.kind} NULL," for it in self.columns)
         return (
             f"CREATE TABLE IF NOT EXISTS {self.kept} (ts DATETIME(6) NOT NULL,"
@@ -104,8 +100,8 @@ class CollectedTable:
         )
 
     def collect(self, hashed: Callable[[str], str]) -> str:
-        """The statement that collects it, `hashed` as the server makes a row's key of its columns.
-        Should the server tell a row twice, it is added up.
+        """Return the statement that collects it; the server makes `hashed`, a row's key, of its
+        columns. If the server reports a row twice, the two are added up.
         """
         names = ", ".join(it.quoted for it in self.columns)
         keys = [f"COALESCE({it.quoted}, CHAR(0))" for it in self.columns if it.name in KEYS]
@@ -138,10 +134,10 @@ class CollectedTable:
         return f"SELECT {columns} FROM {self.kept} WHERE ts = '{{until}}'"
 
     def build_query(self) -> str:
-        """What it counted from the collection {since} to {until}; all else as it stood then.
+        """Return what it counted from the collection {since} to {until}; the rest as it stood then.
 
-        It is added up from each collection to the next. Where the server was restarted, or any of
-        a row's counters fell, as the table was emptied, a row counts from nothing.
+        It is added up from each collection to the next. If the server was restarted, or any of a
+        row's counters fell, as the table was emptied, a row counts from 0.
         """
         if "VARIABLE_VALUE" in self.names:
             return self._build_growth()

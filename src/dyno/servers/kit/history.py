@@ -57,8 +57,8 @@ BEGIN = ("SET SESSION sql_mode = ''", "SET NAMES utf8")
 
 
 def read_state(server: KitServer) -> tuple[str, str]:
-    """The version that is installed, empty where none is, `BEGUN` where an installation was cut
-    off and `STRANGE` where it is not ours; and what is to be told of it.
+    """Return the version that is installed, empty if none is, `BEGUN` if an installation was cut
+    off and `STRANGE` if it is not ours; and a remark.
     """
     if [SCHEMA] not in server.query("SHOW DATABASES"):
         return "", ""
@@ -77,7 +77,6 @@ def read_state(server: KitServer) -> tuple[str, str]:
 
 
 def _is_begun(server: KitServer) -> bool:
-    """Whether everything in the schema is ours, which has no version yet."""
     rows = server.query(
         "SELECT table_comment FROM information_schema.tables WHERE table_type = 'BASE TABLE'"
         f" AND table_schema = '{SCHEMA}'"
@@ -86,8 +85,8 @@ def _is_begun(server: KitServer) -> bool:
 
 
 def explain_stopped(server: KitServer) -> str:
-    """What is to be told where collections do not come although the scheduler runs; else nothing.
-    Of one that is late by less than three intervals and ten seconds nothing is told.
+    """Return the remark if collections do not come although the scheduler runs, or "". One that is
+    late by less than three intervals and ten seconds is no reason.
     """
     asked = (
         "SELECT MAX(ts), IFNULL(MAX(ts) + INTERVAL 3 * (SELECT value + 0 FROM"
@@ -105,9 +104,9 @@ def explain_stopped(server: KitServer) -> str:
 
 
 def install(server: KitServer) -> bool:
-    """Makes the part where it is not there: was anything made? What a refusal leaves half-made
-    goes again. `UsageError` where the event scheduler or performance_schema is off, a right is
-    missing, or the schema is somebody else's.
+    """Install the part unless it is there; return whether anything was made. After a refusal, what
+    is half-made is removed. `UsageError` if the event scheduler or performance_schema is off, a
+    right is missing, or the schema is another tool's.
     """
     found, _ = read_state(server)
     unsafe = rights.find_unsafe(server, PART)
@@ -176,8 +175,8 @@ def _check_counting(server: KitServer) -> None:
 
 
 def _check_log(server: KitServer) -> None:
-    """A collection keeps itself out of the binary log: whoever may not do so could collect nothing,
-    and only the server's log would say so.
+    """Check the right to leave the binary log: a collection keeps itself out of it. Without the
+    right nothing would be collected, and only the server's log would say so.
     """
     ((log,),) = server.query("SELECT @@GLOBAL.log_bin")
     try:
@@ -203,7 +202,6 @@ def _read_script(server: KitServer, name: str) -> list[str]:
 
 
 def _list_routines(server: KitServer) -> Iterator[str]:
-    """Tables and routines, as this server has them; those that are there stay."""
     counted = read_tables(server)
     yield from (it.create() for it in counted.values())
     added = "SET v_rows = v_rows + ROW_COUNT();"
@@ -223,8 +221,8 @@ def _build_reports_schema(server: KitServer) -> Iterator[str]:
 
 
 def upgrade(server: KitServer) -> bool:
-    """Brings routines, tables and columns to this version and to what the server has now; what
-    was collected stays. Was anything changed?
+    """Bring routines, tables and columns to this version and to what the server has now; what was
+    collected stays. Return whether anything changed.
     """
     whole = is_whole(server) and read_state(server)[0] == dyno.__version__
     if whole and not rights.find_unsafe(server, PART):
@@ -258,7 +256,7 @@ def upgrade(server: KitServer) -> bool:
 
 
 def _list_missing(server: KitServer) -> list[str]:
-    """What makes those of the kit's own tables and views that somebody dropped."""
+    """Return what makes those of the kit's own tables and views that were dropped."""
     rows = server.query(
         f"SELECT table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}'"
     )
@@ -269,7 +267,7 @@ def _list_missing(server: KitServer) -> list[str]:
 
 
 def _read_tables(server: KitServer) -> dict[str, CollectedTable]:
-    """The tables of the history. One that is being altered MySQL 5.6 does not tell of."""
+    """Return the tables of the history. MySQL 5.6 does not list one that is being altered."""
     wanted, found = read_tables(server), {}
     for _ in _list_looks(server):
         found = read_tables(server, SCHEMA)
@@ -279,7 +277,7 @@ def _read_tables(server: KitServer) -> dict[str, CollectedTable]:
 
 
 def _list_looks(server: KitServer) -> Iterator[None]:
-    """Yield for each look at the tables: two, and more while a collection has its turn."""
+    """Yield for each look at the tables: two, and more while a collection is running."""
     yield
     for _ in range(LOOKS - 1):
         collects = True  # also where that may not be seen
@@ -317,7 +315,6 @@ def _is_whole_now(server: KitServer) -> bool:
 
 
 def _has_reports(server: KitServer) -> bool:
-    """Whether it has those that this version has."""
     if len(server.query(f"SELECT 1 FROM information_schema.tables WHERE {REPORTS_TABLE}")) < 2:
         return False
     names = {name for (name,) in server.query(f"SELECT name FROM {READING}.reports")}
@@ -325,7 +322,6 @@ def _has_reports(server: KitServer) -> bool:
 
 
 def _list_procedures(server: KitServer) -> set[str]:
-    """The procedures, with their schema."""
     rows = server.query(
         "SELECT routine_schema, routine_name FROM information_schema.routines"
         f" WHERE routine_schema IN ('{SCHEMA}', '{READING}')"
@@ -334,7 +330,9 @@ def _list_procedures(server: KitServer) -> set[str]:
 
 
 def uninstall(server: KitServer) -> bool:
-    """Drops the schema with all that was collected: was it there? `UsageError` for another's."""
+    """Drop the schema with all that was collected; return whether it was there. `UsageError` for
+    another tool's.
+    """
     found, _ = read_state(server)
     if not found:
         return False
@@ -349,6 +347,6 @@ def uninstall(server: KitServer) -> bool:
 
 
 def _drop_all(server: KitServer) -> None:
-    """Drops both schemas, that by which the part is known last: what is cut off is told."""
+    """Drop both schemas, last the one that identifies the part, so that an interruption is seen."""
     drops = [f"DROP DATABASE {READING}"] if _has_reports_schema(server) else []
     run_all(server, [*drops, f"DROP DATABASE {SCHEMA}"], "uninstall history", RIGHTS)

@@ -47,7 +47,7 @@ END_S = 30.0
 
 
 def parse_account(text: str) -> QueueAccount:
-    """`user@host`; `UsageError` where it is none."""
+    """Parse `user@host`; `UsageError` if it is none."""
     user, at, host = text.rpartition("@")
     if not (at and user and host):
         raise UsageError(
@@ -57,8 +57,8 @@ def parse_account(text: str) -> QueueAccount:
 
 
 def read_version(server: KitServer) -> str:
-    """The version that is installed; empty where none is, `BEGUN` where an installation was cut
-    off, `STRANGE` where it is not ours.
+    """Return the version that is installed; empty if none is, `BEGUN` if an installation was cut
+    off, `STRANGE` if it is not ours.
     """
     if [SCHEMA] not in server.query("SHOW DATABASES"):
         return ""
@@ -75,13 +75,12 @@ def read_version(server: KitServer) -> str:
 
 
 def list_accounts(server: KitServer) -> list[QueueAccount]:
-    """Those that may queue."""
     rows = server.query("SELECT name, id FROM async.account ORDER BY id")
     return [QueueAccount(str(name), int(number or 0)) for name, number in rows]
 
 
 def explain_stopped(server: KitServer) -> str:
-    """What is to be told where nobody tends the jobs although the scheduler runs; else nothing."""
+    """Return the remark if no event tends the jobs although the scheduler runs, or ""."""
     late = f"lap_on < UTC_TIMESTAMP() - INTERVAL {LATE_S} SECOND"
     rows = server.query(
         f"SELECT lap_on, slot = 0 FROM async.worker WHERE slot IN (0, 65535) AND {late}"
@@ -94,9 +93,9 @@ def explain_stopped(server: KitServer) -> str:
 
 
 def install(server: KitServer, names: Sequence[str]) -> list[str]:
-    """Makes the part where it is not there, and lets these accounts queue, and the one that
-    installs: those that were let now, or all where it had been cut off. What a refusal leaves
-    half-made goes again.
+    """Install the part unless it is there, and let these accounts and the installing one queue;
+    return those that are new, or all after an interruption. After a refusal, what is half-made is
+    removed.
     """
     wanted = [parse_account(name) for name in names]
     check_scheduler(server, "jobs run by it")
@@ -145,7 +144,7 @@ def _check_account(server: KitServer, account: QueueAccount) -> None:
 
 
 def split_statements(script: Path) -> list[str]:
-    """A script's statements, each ended by `$$`; comments before them go along."""
+    """Return a script's statements, each ended by `$$`, with the comments before them."""
     text = script.read_text()
     for name, value in FILLED.items():
         text = text.replace(f"{{{name}}}", str(value))
@@ -153,8 +152,8 @@ def split_statements(script: Path) -> list[str]:
 
 
 def _make(server: KitServer) -> None:
-    """All but the accounts, anew: tables that are there stay. The version is told at the end, so
-    that whatever was cut off is known for it.
+    """Make all but the accounts anew: tables that are there stay. The version is written last, so
+    that an interruption is seen.
     """
     begin, *rest = (it for script in SCRIPTS for it in split_statements(script))
     _end_workers(server)
@@ -220,7 +219,7 @@ def _escape_pattern(server: KitServer, account: QueueAccount) -> str:
 
 
 def _expel(server: KitServer, account: QueueAccount) -> None:
-    """Takes back what an account was granted, and drops its schema and procedures."""
+    """Revoke what an account was granted, and drop its schema and procedures."""
     back = [it for _, it in queueing.list_grants(account, _escape_pattern(server, account))]
     drops = [
         f"DROP PROCEDURE IF EXISTS async.{name.format(account.number)}"
@@ -231,8 +230,8 @@ def _expel(server: KitServer, account: QueueAccount) -> None:
 
 
 def upgrade(server: KitServer) -> bool:
-    """Brings all of it to this version, and makes what is missing; jobs and results stay, and what
-    runs is ended. Was anything changed?
+    """Bring all of it to this version, and make what is missing; jobs and results stay, and what
+    runs is ended. Return whether anything changed.
     """
     is_new = read_version(server) == dyno.__version__
     if is_new and is_whole(server) and not rights.find_unsafe(server, SCHEMA):
@@ -250,7 +249,7 @@ def upgrade(server: KitServer) -> bool:
 
 
 def _check_schema(server: KitServer, account: QueueAccount) -> None:
-    """`UsageError` where the account's schema holds tables of somebody else's."""
+    """Raise `UsageError` if the account's schema holds another tool's tables."""
     found = server.query(
         "SELECT table_name FROM information_schema.tables WHERE table_comment <> 'dyno kit async'"
         f" AND table_schema = '{account.schema}' AND table_name NOT REGEXP '^(rs_[0-9]+|jobs)$'"
@@ -356,9 +355,10 @@ def is_whole(server: KitServer) -> bool:
 
 
 def uninstall(server: KitServer) -> bool:
-    """Ends the workers, takes back what was granted, drops every schema: was there anything?
+    """End the workers, revoke what was granted, drop every schema; return whether anything was
+    there.
 
-    Only what Dyno made is taken out; `UsageError` for a schema `async` of another tool's.
+    Only what Dyno made is removed; `UsageError` for a schema `async` of another tool's.
     """
     found = read_version(server)
     if not found:
@@ -381,7 +381,6 @@ def uninstall(server: KitServer) -> bool:
 
 
 def _list_existing_accounts(server: KitServer) -> list[QueueAccount]:
-    """Those that may queue; none where the installation did not come so far."""
     try:
         return list_accounts(server)
     except TrialFailed:
@@ -398,7 +397,7 @@ def _try(server: KitServer, *statements: str) -> None:
 
 
 def _end_workers(server: KitServer) -> None:
-    """Drops the events and ends their sessions, jobs and all; `HostError` where they go on."""
+    """Drop the events and end their sessions with their jobs; `HostError` if they go on."""
     events = server.query(
         "SELECT event_name FROM information_schema.events WHERE event_schema = 'async'"
     )

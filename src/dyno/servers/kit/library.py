@@ -41,7 +41,7 @@ class HeldLibrary:
 def find_held(server: KitServer, registered: Collection[str]) -> HeldLibrary:
     """Return what the server holds, `registered` its functions of the library.
 
-    Where the server `calls_lost`, only its process and its file tell, on this machine.
+    Where the server `calls_lost`, only its process and its file show it, on this machine.
     """
     loaded = server.list_loaded()
     if loaded is not None and loaded.isdisjoint(registered):
@@ -64,9 +64,10 @@ def find_held(server: KitServer, registered: Collection[str]) -> HeldLibrary:
 
 
 def require_loaded(server: KitServer, functions: Iterable[Function]) -> None:
-    """`UsageError` where a call of these functions may end the server, since it lost their library.
+    """Raise `UsageError` if a call of these functions may end the server, since it lost their
+    library.
 
-    Where that is not seen they are loaded anew, which fails without harm.
+    If that cannot be seen they are loaded anew, which fails without harm.
     """
     if not server.calls_lost:
         return
@@ -101,18 +102,18 @@ def _read_maps(path: str | Path) -> str:
 
 
 def find_own_library() -> Path:
-    """The package's own; `HostError` where it was built without."""
+    """Return the package's own; `HostError` if it was built without."""
     if not CARRIED.is_file():
         raise HostError(f"this Dyno has no {LIBRARY}", hint="make setup builds it")
     return CARRIED
 
 
 def put(server: KitServer) -> bool:
-    """Puts the library where the server looks for it, if that is a folder of this machine and
-    holds another one or none: was it written?
+    """Put the library where the server looks for it, if that is a folder of this machine and holds
+    another one or none; return whether it was written.
 
-    A new file is renamed over the old one, which a server that has it loaded goes on using:
-    written in place, it would change under it.
+    A new file is renamed over the old one, which a server that has it loaded goes on using: written
+    in place, it would change under it.
     """
     source, place = find_own_library(), server.plugins
     if not server.near or not place.is_dir():
@@ -143,7 +144,7 @@ def put(server: KitServer) -> bool:
 
 
 def take_away(server: KitServer) -> bool:
-    """Remove the library where we could have put it: is none left there?
+    """Remove the library from where we could have put it; return whether none is left there.
 
     It stays while a function of it is registered, or another server on this machine has it loaded.
     """
@@ -169,7 +170,7 @@ def take_away(server: KitServer) -> bool:
 
 
 def _sweep(place: Path) -> None:
-    """Remove the half of a library that a killed Dyno left; what is young may be in the making."""
+    """Remove the half of a library that a killed Dyno left; a recent one may still be written."""
     for path in place.glob(f".{LIBRARY}-????????"):
         with suppress(OSError):
             if time.time() - path.lstat().st_mtime > YOUNG_S:
@@ -189,7 +190,6 @@ class Function:
     aggregate: bool = False
 
     def create(self, library: str) -> str:
-        """The statement that loads it."""
         kind = "AGGREGATE FUNCTION" if self.aggregate else "FUNCTION"
         return f"CREATE {kind} {self.name} RETURNS {self.returns} SONAME '{library}'"
 
@@ -268,7 +268,7 @@ PARTS = {
 
 
 def find_parts(names: Iterable[str]) -> list[Part]:
-    """The parts called so, each once; `UsageError` for a name that is none."""
+    """Return the parts of these names, each once; `UsageError` for an unknown name."""
     found = {}
     for name in names:
         if name not in PARTS:

@@ -39,7 +39,7 @@ Options = dict[str, dict[str, str]]
 
 @dataclass(frozen=True)
 class Difference:
-    """An option that two servers have otherwise; None where one does not know it."""
+    """An option that differs between two servers; None if one does not know it."""
 
     variable: str
     option: str
@@ -48,7 +48,7 @@ class Difference:
 
 
 def parse_options(variables: Mapping[str, str]) -> Options:
-    """Every list variable, taken apart. Of a set the options that are on are known."""
+    """Take every list variable apart. Of a set the options that are on are known."""
     found: Options = {}
     for name, value in sorted(variables.items()):
         if FLAGS.fullmatch(value):
@@ -60,13 +60,12 @@ def parse_options(variables: Mapping[str, str]) -> Options:
 
 
 def read(server: KitServer) -> Options:
-    """Those of a server, as new sessions get them."""
     rows = server.query("SHOW GLOBAL VARIABLES")
     return parse_options({str(name).lower(): value or "" for name, value in rows})
 
 
 def find_differences(first: Options, second: Options) -> list[Difference]:
-    """What differs. An option that is in one's set only is off in the other, if that has the
+    """Return what differs. An option that only one's set has is off in the other, if that has the
     variable at all.
     """
     found = []
@@ -81,9 +80,9 @@ def find_differences(first: Options, second: Options) -> list[Difference]:
 
 
 def set_option(server: KitServer, variable: str, option: str, value: str, *, persist: bool) -> None:
-    """Sets one option for all sessions to come, and with `persist` past a restart.
+    """Set one option for all sessions to come, and with `persist` past a restart.
 
-    `UsageError` where the server does not know it, a right is missing, or it is as it was: in
+    `UsageError` if the server does not know it, a right is missing, or it did not change: in
     `sql_mode` some options stand for several, and bring those back.
     """
     known = read(server)
@@ -113,7 +112,7 @@ def set_option(server: KitServer, variable: str, option: str, value: str, *, per
 
 
 def _format_setting(known: Options, variable: str, option: str, value: str) -> str:
-    """What to set the variable to; of flags the server takes one alone."""
+    """Return what to set the variable to; of flags the server takes one alone."""
     if variable not in SETS:
         return f"{option}={value}"
     if value not in (ON, OFF):

@@ -38,18 +38,15 @@ class QueueAccount:
 
     @property
     def quoted(self) -> str:
-        """As statements have it."""
         user, _, host = self.name.rpartition("@")
         return f"'{escape_text(user)}'@'{escape_text(host)}'"
 
     @property
     def schema(self) -> str:
-        """Where its jobs and their results are."""
         return f"{SCHEMA}_{self.number}"
 
 
 def escape_text(text: str) -> str:
-    """As it stands between quotes in a statement."""
     return text.replace("\\", "\\\\").replace("'", "''")
 
 
@@ -65,7 +62,6 @@ def list_schema_statements(account: QueueAccount) -> Iterator[str]:
 
 
 def list_tables(account: QueueAccount) -> Iterator[str]:
-    """Its tables."""
     schema = account.schema
     made = f"CREATE TABLE IF NOT EXISTS {schema}."
     ours = "ENGINE=InnoDB COMMENT 'dyno kit async'"
@@ -83,7 +79,6 @@ def list_tables(account: QueueAccount) -> Iterator[str]:
 
 
 def list_routines(account: QueueAccount, pass_number: int) -> Iterator[str]:
-    """Its trigger and its procedures."""
     yield _enter(account)
     yield build_runner(account)
     yield _build_lookup(account, pass_number)
@@ -93,7 +88,7 @@ def list_routines(account: QueueAccount, pass_number: int) -> Iterator[str]:
 
 
 def _enter(account: QueueAccount) -> str:
-    """A row of its inbox is a job, which is seen when the row is."""
+    """Make a row of its inbox a job, which is visible when the row is."""
     number = account.number
     return f"""
 CREATE TRIGGER {account.schema}.enter AFTER INSERT ON {account.schema}.inbox FOR EACH ROW
@@ -156,7 +151,9 @@ END"""
 
 
 def _build_lookup(account: QueueAccount, pass_number: int) -> str:
-    """What became of a job; nothing where there is none of this number, or the pass is wrong."""
+    """Return what became of a job; nothing if there is none of this number, or the pass is
+    wrong.
+    """
     where = JOB.format(number=account.number)
     return f"""
 CREATE PROCEDURE async.look_{account.number}(
@@ -174,7 +171,7 @@ END"""
 
 
 def _check(account: QueueAccount, pass_number: int) -> str:
-    """All that is known of a job."""
+    """Return all that is known of a job."""
     where = JOB.format(number=account.number).replace("q_id", "q.q_id", 1)
     return f"""
 CREATE PROCEDURE async.check_{account.number}(IN v_pass BIGINT UNSIGNED, IN v_q_id BIGINT UNSIGNED)
@@ -191,8 +188,8 @@ END"""
 
 
 def _build_cancel_check(account: QueueAccount) -> str:
-    """Ends the jobs that the account wants cancelled. It deletes no wish, as the account may hold
-    one by an open transaction: _sweep does, where nobody waits for it.
+    """End the jobs that the account wants cancelled. It deletes no wish, as the account may hold
+    one by an open transaction: _sweep does, where nothing waits for it.
     """
     schema, number = account.schema, account.number
     return f"""
@@ -217,9 +214,8 @@ END"""
 
 
 def _sweep(account: QueueAccount) -> str:
-    """Drops the jobs that the account wants forgotten, and those that are too old; wishes that came
-    true go. Where it holds a result or a row in an open transaction, the rest is for the next
-    second.
+    """Drop the jobs that the account wants removed, and those that are too old; fulfilled wishes
+    go. If it holds a result or a row in an open transaction, the rest is left for the next second.
     """
     schema, number = account.schema, account.number
     return f"""
@@ -262,7 +258,7 @@ END"""
 
 
 def list_grants(account: QueueAccount, pattern: str) -> Iterator[tuple[str, str]]:
-    """What an account is granted, and how that is taken back; `pattern` is its schema as GRANT
+    """Yield what an account is granted, and how that is revoked; `pattern` is its schema as GRANT
     takes it, where _ stands for any letter.
     """
     # a definer may execute its own procedure only where it is granted to it
@@ -277,7 +273,7 @@ def list_grants(account: QueueAccount, pattern: str) -> Iterator[tuple[str, str]
 
 
 def list_older_grants(account: QueueAccount) -> Iterator[str]:
-    """Takes back what older versions granted and this one does not."""
+    """Revoke what older versions granted and this one does not."""
     schema = account.schema
     rights = [f"SELECT ON {schema}.*", f"CREATE TEMPORARY TABLES ON {schema}.*"]
     rights += [

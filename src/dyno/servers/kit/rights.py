@@ -100,8 +100,8 @@ GRANTS = (
 
 
 def find_unsafe(server: KitServer, part: str) -> list[str]:
-    """The part's routines, as schema.name, that have the rights of whoever installed them and
-    must not: those of an older version, which an upgrade takes out.
+    """Return the part's routines, as schema.name, that have the rights of their installer and must
+    not: those of an older version, which an upgrade removes.
     """
     if part not in SCHEMAS:
         return []

@@ -42,7 +42,7 @@ INDEX_RIGHTS = (
 
 
 def read_version(server: KitServer, part: str) -> str:
-    """Of which version the part's routines are; empty where there are none, or not all is there."""
+    """Return the version of the part's routines; empty if there are none, or some are missing."""
     rows = _read_routines(server, part)
     found = {str(comment).rpartition(" ")[2] for _, _, comment in rows}
     there = {str(name) for _, name, _ in [*rows, *_read_tables(server)]}
@@ -51,17 +51,17 @@ def read_version(server: KitServer, part: str) -> str:
 
 
 def is_there(server: KitServer, part: str) -> bool:
-    """Whether anything of the part is there, whole or not."""
     return bool(_list_drops(server, part))
 
 
 def _list_made(server: KitServer, part: str) -> list[tuple[str, str]]:
-    """Kind and name of what the part's statements make."""
     return [made for text in list_statements(server, part) for made in MADE.findall(text)]
 
 
 def list_statements(server: KitServer, part: str) -> list[str]:
-    """The part's statements, each ended by `$$` in its scripts; comments before them go along."""
+    """Return the part's statements, each ended by `$$` in its scripts, with the comments before
+    them.
+    """
     in_performance_schema = not server.is_mariadb and server.number >= (5, 7)
     filled = {
         "{version}": dyno.__version__,
@@ -76,8 +76,8 @@ def list_statements(server: KitServer, part: str) -> list[str]:
 
 
 def install(server: KitServer, part: str) -> bool:
-    """Makes the part's routines and views anew unless they are there: was anything made? What a
-    refusal leaves half-made goes again; tables that hold something stay.
+    """Make the part's routines and views anew unless they are there; return whether anything was
+    made. After a refusal, what is half-made is removed; tables that hold something stay.
     """
     if read_version(server, part) == dyno.__version__ and not rights.find_unsafe(server, part):
         return False
@@ -125,7 +125,7 @@ def _read_routines(server: KitServer, part: str) -> list[list[str | None]]:
 
 
 def _is_ours(server: KitServer) -> bool:
-    """Whether something in the schema is the kit's, or nothing is there at all."""
+    """Return whether something in the schema is the kit's, or the schema is empty."""
     everything = (
         "SELECT table_comment FROM information_schema.tables WHERE table_schema = '{0}' UNION ALL"
         " SELECT routine_comment FROM information_schema.routines WHERE routine_schema = '{0}'"
@@ -149,8 +149,8 @@ def _list_drops(server: KitServer, part: str) -> list[str]:
 
 
 def uninstall(server: KitServer, part: str) -> bool:
-    """Takes out the part's indexes, tables, views and routines, and the schema when it is empty:
-    was there anything?
+    """Remove the part's indexes, tables, views and routines, and the schema when it is empty;
+    return whether anything was there.
     """
     for column in list_indexes(server) if part == "json" else ():
         drop_index(server, column)
@@ -179,11 +179,11 @@ INDEXED = ("json_tokens", "json_holds")
 
 
 def create_index(server: KitServer, column: str) -> None:
-    """Makes an index over a column that holds JSON; what a refusal leaves half-made goes again.
+    """Make an index over a column that holds JSON; after a refusal, what is half-made is removed.
 
-    `UsageError` with the server's words where there is no such column, it has one already, its
-    table has no primary key, a row holds no JSON, a right is missing, or the server lost the
-    library, so that filling it would end the server.
+    `UsageError` with the server's words if there is no such column, it has one already, its table
+    has no primary key, a row holds no JSON, a right is missing, or the server lost the library, so
+    that filling it would end the server.
     """
     _check_installed(server)
     library.require_loaded(server, (it for it in PARTS["json"].functions if it.name in INDEXED))
@@ -197,7 +197,7 @@ def create_index(server: KitServer, column: str) -> None:
 
 
 def drop_index(server: KitServer, column: str) -> None:
-    """Takes an index away, triggers first."""
+    """Drop an index, triggers first."""
     _check_installed(server)
     drops = _call_procedure(server, "drop_json_index", column)
     run_all(server, drops, f"drop the index over {column}", INDEX_RIGHTS)

@@ -50,29 +50,29 @@ class KitServer:
 
     @property
     def number(self) -> tuple[int, ...]:
-        """The version's figures."""
         return parse_version(self.version)
 
     @property
     def is_mariadb(self) -> bool:
-        """MariaDB says so in its version."""
         return "mariadb" in self.version.lower()
 
     @property
     def calls_lost(self) -> bool:
-        """Whether a call of a function whose library is gone may end the server."""
+        """Return whether a call of a function whose library is gone may end the server."""
         since, until = CALLS_LOST
         return not self.is_mariadb and since <= self.number < until
 
     def build_hash(self, text: str) -> str:
-        """The expression for 32 hexadecimal digits that stand for the expression `text`: MD5 where
-        the server has it, as what was stored before has it too.
+        """Return the expression for 32 hexadecimal digits that stand for the expression `text`: MD5
+        if the server has it, as older stored keys do.
         """
         has_md5 = self.is_mariadb or self.number < LACKS_MD5
         return f"MD5({text})" if has_md5 else f"LEFT(SHA2({text}, 256), 32)"
 
     def query(self, *statements: str) -> Rows:
-        """The rows of the last of these statements; `TrialFailed` with the server's words."""
+        """Return the rows of the last of these statements; `TrialFailed` with the server's
+        words.
+        """
         return self.ask(self.session, [COMMITS, *statements])[-1]
 
     def list_registered(self) -> dict[str, str]:
@@ -91,9 +91,9 @@ class KitServer:
         return {str(name): str(library) for name, library in rows}
 
     def list_loaded(self) -> set[str] | None:
-        """Return the loadable functions that the server has at hand; None where it does not tell.
+        """Return the loadable functions that the server has loaded; None if it does not say.
 
-        One that `calls_lost` tells those whose library is gone, too.
+        A server that `calls_lost` lists those whose library is gone, too.
         """
         try:
             rows = self.query("SELECT udf_name FROM performance_schema.user_defined_functions")
@@ -102,16 +102,18 @@ class KitServer:
         return {str(name) for (name,) in rows} or None  # some are MySQL's own
 
     def sees_all(self) -> bool:
-        """Whether this user may read every schema: then what it does not find is not there."""
+        """Return whether this user may read every schema: then what it does not find is not
+        there.
+        """
         grants = [str(grant) for (grant,) in self.query("SHOW GRANTS")]
         everywhere = [re.match(r"GRANT (.*?) ON \*\.\* TO", grant) for grant in grants]
         rights = {right for it in everywhere if it for right in it[1].split(", ")}
         return not rights.isdisjoint({"SELECT", "ALL PRIVILEGES"})
 
     def read_library_version(self) -> str:
-        """Return what the library says of itself; empty where the server refuses the call.
+        """Return what the library says of itself; empty if the server refuses the call.
 
-        Not where the server `calls_lost`, unless it has just loaded the function.
+        Not if the server `calls_lost`, unless it has just loaded the function.
         """
         try:
             ((version,),) = self.query("SELECT CONVERT(dyno_kit_version() USING utf8mb4)")
@@ -135,10 +137,10 @@ def extract_words(refused: DynoError) -> str:
 
 
 def reach_server(ask: Ask, dsn: str) -> KitServer:
-    """The server at `mysql://user:password@host:port`, its version asked.
+    """Return the server at `mysql://user:password@host:port`, its version asked.
 
-    A password may come as `MYSQL_PWD` instead. `UsageError` where the URL is none, nobody lets us
-    in, or the server is too old.
+    A password may come as `MYSQL_PWD` instead. `UsageError` if the URL is invalid, the login is
+    refused, or the server is too old.
     """
     spec = parse_candidate(dsn)
     if spec.engine not in KINDS or not spec.is_url:
@@ -168,7 +170,7 @@ def run_all(
     rights: Sequence[str],
     apart: bool = False,
 ) -> None:
-    """Run statements as one question, or each `apart` where each may take as long as a question;
+    """Run statements as one question, or each `apart` if each may take as long as a question;
     `UsageError` with the server's words and what `doing` takes.
     """
     for each in [[it] for it in statements] if apart else [statements]:
@@ -201,7 +203,6 @@ def hold_lock(server: KitServer) -> Iterator[None]:
 
 
 def quote(name: object) -> str:
-    """A name as statements have it."""
     return "`{}`".format(str(name).replace("`", "``"))
 
 
@@ -212,7 +213,7 @@ def read_scheduler(server: KitServer) -> str:
 
 
 def check_scheduler(server: KitServer, why: str) -> None:
-    """`UsageError` where the server runs no events."""
+    """Raise `UsageError` if the server runs no events."""
     if (found := read_scheduler(server)) != "ON":
         raise UsageError(
             f"the server's event scheduler is {found}, and {why}",

@@ -48,7 +48,7 @@ def read_status(server: KitServer) -> list[State]:
 
 
 def _as_seen(state: State) -> State:
-    """The state, told by a user from whom schemas may be hidden."""
+    """Return the state, as seen by a user from whom schemas may be hidden."""
     has_schema = bool(state.part.routines) or not state.part.functions
     if not has_schema or state.state in (INSTALLED, NATIVE, UNCHECKED):
         return state
@@ -56,7 +56,6 @@ def _as_seen(state: State) -> State:
 
 
 def _list_states(server: KitServer) -> list[State]:
-    """What is found of each part."""
     ours = _list_ours(server)
     held = library.find_held(server, ours) if ours else HeldLibrary()
     states = [_find_state(server, part, ours, held) for part in PARTS.values()]
@@ -69,7 +68,7 @@ def _list_ours(server: KitServer) -> list[str]:
 
 
 def _as_safe(server: KitServer, state: State) -> State:
-    """The state; another one where the part's routines give their callers rights."""
+    """Return the state; another one if the part's routines give their callers rights."""
     if state.state not in MENDED or not (found := rights.find_unsafe(server, state.part.name)):
         return state
     more = f" and {len(found) - 1} more" if found[1:] else ""
@@ -130,7 +129,7 @@ def _find_history_state(server: KitServer, part: Part) -> State:
 
 
 def _explain_rest(server: KitServer, part: ModuleType) -> str:
-    """What is to be told of a part that events run, where nothing runs."""
+    """Return the remark for a part that events run, if none runs."""
     if (found := read_scheduler(server)) != "ON":
         return f"; the event scheduler is {found}: nothing runs"
     told = part.explain_stopped(server)
@@ -145,11 +144,11 @@ def _is_native(server: KitServer, part: Part) -> bool:
 def install(
     server: KitServer, parts: Sequence[Part], say: Say, accounts: Sequence[str] = ()
 ) -> None:
-    """Installs parts; one that is there already stays. What a refusal leaves half-made goes again.
-    `accounts` may queue jobs, where that is among the parts.
+    """Install parts; one that is there already stays. After a refusal, what is half-made is
+    removed. `accounts` may queue jobs, if that is among the parts.
 
-    `UsageError` or `HostError` where a right is missing, a name is taken, the library cannot be
-    put where the server looks for it, or the one that it has loaded is of another version.
+    `UsageError` or `HostError` if a right is missing, a name is taken, the library cannot be put
+    where the server looks for it, or the one that it has loaded is of another version.
     """
     if accounts and not any(part.name == jobs.PART for part in parts):
         raise UsageError("--account is the part async's", hint="dyno kit install async --account …")
@@ -172,7 +171,7 @@ def _install(server: KitServer, parts: Sequence[Part], say: Say, accounts: Seque
 
 
 def _install_schema(server: KitServer, part: Part, accounts: Sequence[str]) -> str:
-    """Makes a part that has no functions: what is to be told of it."""
+    """Make a part that has no functions; return the message."""
     if part.routines or part.name == history.PART:
         made = routines.install(server, part.name) if part.routines else history.install(server)
         return "installed" if made else "is installed already"
@@ -181,7 +180,7 @@ def _install_schema(server: KitServer, part: Part, accounts: Sequence[str]) -> s
 
 
 def _check_names(server: KitServer, parts: Sequence[Part]) -> None:
-    """`UsageError` where another library's function has a name that is wanted."""
+    """Raise `UsageError` if another library's function has a name that is wanted."""
     registered = server.list_registered()
     for name in [each.name for part in parts for each in part.functions]:
         if (owner := registered.get(name, LIBRARY)) != LIBRARY:
@@ -192,7 +191,6 @@ def _check_names(server: KitServer, parts: Sequence[Part]) -> None:
 
 
 def _load(server: KitServer, parts: Sequence[Part], say: Say) -> None:
-    """Load the functions of these parts that are not registered yet."""
     ours = _list_ours(server)
     held = library.find_held(server, ours) if ours else HeldLibrary()
     if held.is_missing:
@@ -229,7 +227,7 @@ def _create(server: KitServer, function: Function, made: list[str]) -> None:
 
 
 def _check_version(held: HeldLibrary) -> None:
-    """`UsageError` where the library that the server has loaded is not the package's."""
+    """Raise `UsageError` if the library that the server has loaded is not the package's."""
     if held.version != dyno.__version__:
         raise UsageError(
             f"the server has another {LIBRARY} loaded ({held.version or library.OTHER}), this is "
@@ -239,7 +237,7 @@ def _check_version(held: HeldLibrary) -> None:
 
 
 def upgrade(server: KitServer, say: Say) -> None:
-    """Bring every part to this version, and mend what is damaged."""
+    """Bring every part to this version, and repair what is damaged."""
     with hold_lock(server):
         ours = sorted(_list_ours(server))
         others = _upgrade_schemas(server, say)
@@ -250,7 +248,7 @@ def upgrade(server: KitServer, say: Say) -> None:
 
 
 def _upgrade_schemas(server: KitServer, say: Say) -> bool:
-    """Those parts that have no functions: is one of them there?"""
+    """Upgrade the parts that have no functions; return whether one is there."""
     found = False
     for part in [it for it in PARTS.values() if not it.functions]:
         if part.routines and not routines.is_there(server, part.name):
@@ -270,9 +268,9 @@ def _upgrade_schemas(server: KitServer, say: Say) -> bool:
 
 
 def _upgrade_library(server: KitServer, ours: Sequence[str], say: Say) -> None:
-    """Puts the package's library in the place of the server's, and loads its functions anew.
+    """Replace the server's library by the package's, and load its functions anew.
 
-    Where a session still runs one of them, the server keeps the old library: `HostError` says so.
+    If a session still runs one of them, the server keeps the old library: `HostError` says so.
     """
     found = [it for it in _list_states(server) if it.part.functions and it.state in MENDED]
     written = library.put(server)
@@ -319,9 +317,9 @@ def _upgrade_library(server: KitServer, ours: Sequence[str], say: Say) -> None:
 
 
 def uninstall(server: KitServer, parts: Sequence[Part], say: Say) -> None:
-    """Take parts out; with the last function the library goes, too.
+    """Remove parts; with the last function the library goes, too.
 
-    `UsageError` where indexes in files would be left behind: nobody but their owner removes them.
+    `UsageError` if indexes in files would be left behind: only their owner removes them.
     """
     with hold_lock(server):
         _check_files(server, parts)
@@ -334,7 +332,7 @@ def uninstall(server: KitServer, parts: Sequence[Part], say: Say) -> None:
 
 
 def _take_out(server: KitServer, part: Part) -> bool:
-    """Take a part out, its functions last: was anything of it there?"""
+    """Remove a part, its functions last; return whether anything of it was there."""
     if not part.functions and not part.routines:
         return history.uninstall(server) if part.name == history.PART else jobs.uninstall(server)
     gone = routines.uninstall(server, part.name) if part.routines else False
@@ -364,8 +362,8 @@ def _check_files(server: KitServer, parts: Sequence[Part]) -> None:
 
 
 def _unload(server: KitServer, names: Sequence[str]) -> None:
-    """Drop functions. Those that the server lost as it began, MySQL 5 and 9.7 do not know how to
-    drop: their rows are deleted.
+    """Drop functions. MySQL 5 and 9.7 cannot drop those that the server lost at its start: their
+    rows are deleted.
     """
     doing = "unload functions"
     try:

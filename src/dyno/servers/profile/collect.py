@@ -55,20 +55,19 @@ class ProfileOptions:
 
 @dataclass
 class SessionSlices:
-    """What sessions were met at, slice by slice."""
+    """What sessions were seen doing, slice by slice."""
 
     slices: list[WaitSlice] = field(default_factory=list)
     _met: Counter[tuple[WaitKind, str]] = field(default_factory=Counter)
     _samples: int = 0
 
     def add(self, states: list[SessionState]) -> None:
-        """A look at all sessions."""
         self._samples += 1
         for each in states:
             self._met[each.kind, each.event] += each.sessions
 
     def end_slice(self, elapsed_ns: int) -> None:
-        """A slice is over; one in which nobody looked is none."""
+        """End a slice; one without a look is none."""
         if self._samples:
             states = (SessionState(*state, count) for state, count in self._met.most_common())
             self.slices.append(WaitSlice(elapsed_ns, self._samples, tuple(states)))
@@ -76,8 +75,8 @@ class SessionSlices:
 
 
 class Collector:
-    """One profile. `prepare` asks and begins nothing yet, so that its cost can be told; `run`
-    samples; `build` names what was met.
+    """One profile. `prepare` asks and begins nothing yet, so that its cost can be shown; `run`
+    samples; `build` names what was seen.
     """
 
     def __init__(
@@ -101,9 +100,9 @@ class Collector:
         self._rng = random.Random()
 
     def prepare(self) -> float:
-        """Reaches all that is asked: the cost in percent of the host's cores, or of one where
-        the server's process is not known. `DynoError` where neither CPU time can be sampled nor
-        sessions asked.
+        """Reach all that is asked; return the cost in percent of the host's cores, or of one if the
+        server's process is not known. `DynoError` if neither CPU time can be sampled nor sessions
+        asked.
         """
         server, process = self.target.server, self.target.process
         if server:
@@ -125,7 +124,7 @@ class Collector:
         return self._cost_percent
 
     def _begin_sampling(self, pid: int) -> None:
-        """Tries it, and waits for `run`; what is refused is missing, unless it was all."""
+        """Try it, and wait for `run`; what is refused is missing, unless it was all."""
         self._sampler = self._make_sampler(self.options.period_ns)
         try:
             started = self._sampler.start([pid])
@@ -148,8 +147,8 @@ class Collector:
             )
 
     def run(self, look: Look | None = None, every_s: float = 2.0) -> None:
-        """Samples until the time is over, `stop` is set, or the server has ended. `look` is handed
-        what was met until then, again and again.
+        """Sample until the time is over, `stop` is set, or the server has ended. `look` gets what
+        was seen until then, again and again.
         """
         slice_s, process = self.options.slice_s, self.target.process
         if self._sampler and process:
@@ -185,7 +184,7 @@ class Collector:
 
     @contextmanager
     def _keep_others(self) -> Iterator[None]:
-        """Where the sampler fails there is no CPU profile, and all else stands."""
+        """If the sampler fails, there is no CPU profile, and the rest stands."""
         try:
             yield
         except DynoError as failed:
@@ -200,8 +199,8 @@ class Collector:
         return time.monotonic() - self._began_s
 
     def _read_charged(self) -> int | None:
-        """The CPU time of the process and its children until now; None where it has ended, or one
-        does not let us read it.
+        """Return the CPU time of the process and its children until now; None if it has ended, or
+        one is not ours to read.
         """
         process = self.target.process
         if process and process.is_there:
@@ -210,7 +209,7 @@ class Collector:
         return None
 
     def _look_at_server(self) -> None:
-        """Asks what the sessions are at and, where that is due, what the statements took."""
+        """Ask what the sessions are doing and, when that is due, what the statements took."""
         server, process = self.target.server, self.target.process
         if process and not process.is_there:
             self._ended = f"the server ended after {self._read_clock():.1f} s"
@@ -225,7 +224,9 @@ class Collector:
             self._note_silence(refused)
 
     def _note_silence(self, refused: DynoError) -> None:
-        """The server did not answer: it has ended, or CPU time alone is sampled from now on."""
+        """Note that the server did not answer: it has ended, or only CPU time is sampled from now
+        on.
+        """
         at_s, process = self._read_clock(), self.target.process
         if process and process.is_there and self._sampler:
             assert self._times
@@ -237,8 +238,8 @@ class Collector:
             self._ended = f"the server stopped answering after {at_s:.1f} s: {refused.sentence}"
 
     def build(self) -> ServerProfile:
-        """What was met, with the functions' names and the statements' plans. `UsageError` where
-        nothing was: an idle server has no profile.
+        """Return what was seen, with the functions' names and the statements' plans. `UsageError`
+        if nothing was: an idle server has no profile.
         """
         found = self._build(is_over=True)
         met = sum(it.sessions for each in found.waits for it in each.states)
@@ -289,7 +290,6 @@ class Collector:
         return CpuTimes(labelled, slices, charged_ns if charged_ns else None)
 
     def close(self) -> None:
-        """Ends the sampler and the connection."""
         if self._sampler:
             self._sampler.close()
         self._ask.close()

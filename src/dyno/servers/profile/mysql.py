@@ -71,16 +71,16 @@ class MysqlServer(StatementServer):
 
     @property
     def statement_source(self) -> StatementSource:
-        """Digests where they are counted."""
         return "performance_schema" if self.has_digests else "sampled sessions"
 
     @property
     def sessions_sql(self) -> str:
-        """In every version and setting; with the whole statements where nobody keeps these."""
+        """Return it for every version and setting; with the whole statements if the server does not
+        keep these.
+        """
         return SESSIONS if self.has_samples else WHOLE
 
     def extract_sessions(self, rows: Rows) -> list[MetSession]:
-        """One for each session at work."""
         found = []
         for row in rows:
             # the fields of SHOW PROCESSLIST: … 3 database, 4 command, 6 state, 7 statement
@@ -93,7 +93,7 @@ class MysqlServer(StatementServer):
 
     @property
     def counts_sql(self) -> str:
-        """In picoseconds. The row of all digests that found no place has none of its own."""
+        """Return it, in picoseconds. The row of all digests that found no place has no digest."""
         if not self.has_digests:
             return ""
         return (
@@ -102,14 +102,13 @@ class MysqlServer(StatementServer):
         )
 
     def extract_counts(self, rows: Rows) -> dict[str, StatementCount]:
-        """By database and digest."""
         return {
             f"{database or ''}/{digest}": StatementCount(*(int(it or 0) for it in counts))
             for database, digest, *counts in rows
         }
 
     def read_texts(self, ask: Ask, keys: Sequence[str]) -> Mapping[str, StatementText]:
-        """Their texts, and one of each with its values where the server keeps that."""
+        """Return their texts, and one of each with its values if the server keeps that."""
         if not (self.has_digests and keys):
             return {}
         digests = ", ".join(sorted({f"'{key.rpartition('/')[2]}'" for key in keys}))
@@ -130,7 +129,6 @@ class MysqlServer(StatementServer):
         return found
 
     def _read_examples(self, ask: Ask, digests: str) -> dict[str, str]:
-        """Of each digest the statement that some thread played last."""
         found: dict[str, str] = {}
         for table in ("events_statements_current", "events_statements_history"):
             asked = (
@@ -145,12 +143,10 @@ class MysqlServer(StatementServer):
         return found
 
     def shorten(self, text: str) -> str:
-        """By MySQL's rules of quoting."""
         return " ".join(shorten(text, QUOTING).rstrip("; ").split())
 
     @property
     def dialect(self) -> Dialect:
-        """That of its logs."""
         return DIALECT
 
     def check_keeps_statements(self) -> None:
@@ -167,7 +163,7 @@ class MysqlServer(StatementServer):
         )
 
     def choose_played(self, statement: StatementText) -> tuple[str, str]:
-        """The sample, where it is whole and has its values."""
+        """Return the sample, if it is whole and has its values."""
         text = statement.example.strip()
         if not text:
             return "", "the server keeps no sample of it"
@@ -184,12 +180,10 @@ class MysqlServer(StatementServer):
         return text, ""
 
     def is_of(self, statement: StatementText, database: str) -> bool:
-        """By the database in which it was sent."""
         own = statement.database
         return own == database if database else own not in DIALECT.catalogs
 
     def explain(self, ask: Ask, statement: StatementText) -> str:
-        """The plan of the statement as it was met."""
         text = statement.example.strip().rstrip(";")
         if not text:
             raise NotPlanned("the server keeps none with its values, and EXPLAIN needs them")
@@ -209,7 +203,7 @@ class MysqlServer(StatementServer):
             raise NotPlanned(why) from refused
 
     def _check_reach(self, ask: Ask, session: Session, text: str) -> None:
-        """EXPLAIN executes functions: `NotPlanned` for what could change something."""
+        """Raise `NotPlanned` for what could change something: EXPLAIN executes functions."""
         (((mode,),),) = ask(session, ["SELECT @@SESSION.sql_mode"])
         quoting = find_quoting(str(mode or ""))
         try:
@@ -225,8 +219,8 @@ class MysqlServer(StatementServer):
 
 
 def reach_mysql(ask: Ask, spec: Spec) -> MysqlServer:
-    """The server at a URL, over sessions that it keeps from writing; `TrialFailed` or `UsageError`
-    where it lets us in not.
+    """Return the server at a URL, over sessions that it keeps from writing; `TrialFailed` or
+    `UsageError` if it refuses the login.
     """
     flags = {**spec.keys, "readonly": "on", "time_limit": str(TIME_LIMIT_S)}
     build = attached.locate_server(spec.engine, complete_url(spec, ANYWHERE), flags)
@@ -251,8 +245,8 @@ def reach_mysql(ask: Ask, spec: Spec) -> MysqlServer:
 
 
 def _sees_others(ask: Ask, session: Session) -> bool:
-    """Has the user PROCESS, by a role too? SHOW GRANTS hides what roles bring; this table asks
-    for that right alone, on every release from MySQL 5.6 and MariaDB 10.
+    """Return whether the user has PROCESS, by a role too. SHOW GRANTS hides what roles bring; this
+    table asks for that right alone, on every release from MySQL 5.6 and MariaDB 10.
     """
     try:
         ask(session, ["SELECT 1 FROM information_schema.INNODB_TRX LIMIT 1"])
@@ -262,7 +256,7 @@ def _sees_others(ask: Ask, session: Session) -> bool:
 
 
 def _find_digests(ask: Ask, session: Session, is_on: bool) -> tuple[bool, str]:
-    """Does it count statements for us, or why are they told by sampled sessions?"""
+    """Return whether it counts statements for us, or why sampled sessions are used instead."""
     instead = "statements are those that sessions were met with"
     if not is_on:
         return False, f"performance_schema is off: {instead} (performance_schema = ON, a restart)"

@@ -69,7 +69,7 @@ _WITH_TEXT, _WITHOUT_TEXT = "datid::text, left(query, 10000)", "'', ''"
 @dataclass(frozen=True)
 class PostgresServer(StatementServer):
     """A PostgreSQL that answers. `extension` is the schema of pg_stat_statements and its column of
-    times, where it is; `databases` are names by number, `session_text_bytes` what the server keeps
+    times, if installed; `databases` are names by number, `session_text_bytes` what the server keeps
     of a session's statement. `converse` opens what a statement is judged over.
     """
 
@@ -81,23 +81,21 @@ class PostgresServer(StatementServer):
 
     @property
     def statement_source(self) -> StatementSource:
-        """The extension where it is."""
         return "pg_stat_statements" if self.extension else "sampled sessions"
 
     @property
     def sessions_sql(self) -> str:
-        """All databases' sessions, with their statements where nobody counts these."""
+        """Return all databases' sessions, with their statements if they are not counted."""
         return _SESSIONS.format(what=_WITHOUT_TEXT if self.extension else _WITH_TEXT)
 
     def extract_sessions(self, rows: Rows) -> list[MetSession]:
-        """A row for each state and statement."""
         states = self._waits.extract_waits([row[:3] for row in rows])
         places = ((self.databases.get(str(row[3]), ""), row[4] or "") for row in rows)
         return [MetSession(state, *place) for state, place in zip(states, places, strict=True)]
 
     @property
     def counts_sql(self) -> str:
-        """Without texts, which lie in a file of the server's."""
+        """Return it without texts, which lie in a file of the server's."""
         if not self.extension:
             return ""
         schema, time = self.extension
@@ -107,7 +105,6 @@ class PostgresServer(StatementServer):
         )
 
     def extract_counts(self, rows: Rows) -> dict[str, StatementCount]:
-        """By database and number."""
         return {
             f"{self.databases.get(str(dbid), dbid)}/{number}": StatementCount(
                 *(int(float(it or 0)) for it in counts)
@@ -116,7 +113,7 @@ class PostgresServer(StatementServer):
         }
 
     def read_texts(self, ask: Ask, keys: Sequence[str]) -> Mapping[str, StatementText]:
-        """Their texts, with $1 in the place of values."""
+        """Return their texts, with $1 for values."""
         if not (self.extension and keys):
             return {}
         numbers = sorted({key.rpartition("/")[2] for key in keys})
@@ -139,12 +136,10 @@ class PostgresServer(StatementServer):
         return found
 
     def shorten(self, text: str) -> str:
-        """By PostgreSQL's rules of quoting."""
         return " ".join(shorten(text, QUOTING).rstrip("; ").split())
 
     @property
     def dialect(self) -> Dialect:
-        """That of its logs."""
         return DIALECT
 
     def check_keeps_statements(self) -> None:
@@ -158,7 +153,9 @@ class PostgresServer(StatementServer):
             )
 
     def choose_played(self, statement: StatementText) -> tuple[str, str]:
-        """The text itself, where it has no parameters; with these it is prepared, if it can be."""
+        """Return the text itself, if it has no parameters; with these it is prepared, if it can
+        be.
+        """
         text = _PREPARES.sub("", statement.example.strip().rstrip("; "))
         if not _PARAMETER.search(text):
             return text, ""
@@ -167,11 +164,11 @@ class PostgresServer(StatementServer):
         return "", "its values are not kept, and it is none that can be prepared"
 
     def is_of(self, statement: StatementText, database: str) -> bool:
-        """By its database; most of ours are marked, and were not told."""
+        """Compare its database; most of ours are marked, and were left out."""
         return statement.database == database and statement.example != attached.KEPT_ASKED
 
     def explain(self, ask: Ask, statement: StatementText) -> str:
-        """The plan for all values: those that it was asked with are not kept."""
+        """Return the plan for all values: those that it was sent with are not kept."""
         text = statement.example.strip().rstrip(";")
         if not PLANNED.match(text):
             raise NotPlanned("the server plans no such statement")
@@ -191,8 +188,8 @@ class PostgresServer(StatementServer):
         return plan_shape(str(line) for (line,) in rows)
 
     def _judge_calls(self, session: Session, text: str) -> None:
-        """`UsageError` where planning may execute what is not known to change nothing: functions
-        that are said to be stable or immutable.
+        """Raise `UsageError` if planning may execute what is not known to change nothing: functions
+        declared stable or immutable.
         """
         with self.converse() as conversation:
             ((conforming,),) = conversation(session, ["SHOW standard_conforming_strings"])[0]
@@ -205,8 +202,8 @@ class PostgresServer(StatementServer):
 
 
 def reach_postgres(ask: Ask, spec: Spec) -> PostgresServer:
-    """The server at a URL, over sessions that it keeps from writing; `TrialFailed` or `UsageError`
-    where it lets us in not.
+    """Return the server at a URL, over sessions that it keeps from writing; `TrialFailed` or
+    `UsageError` if it refuses the login.
     """
     flags = {**spec.keys, "readonly": "on", "time_limit": str(TIME_LIMIT_S)}
     is_known = "database" in read_defaults(os.environ, flags.get("service", ""))
@@ -230,7 +227,9 @@ def reach_postgres(ask: Ask, spec: Spec) -> PostgresServer:
 
 
 def _leave_uncounted(ask: Ask, session: Session) -> Session:
-    """The session, named as ours; left out of pg_stat_statements where this user may say so."""
+    """Return the session, named as ours; left out of pg_stat_statements if this user may do
+    that.
+    """
     named = [*session["settings"], ("application_name", "dyno profile")]
     quiet = {**session, "settings": [*named, ("pg_stat_statements.track", "none")]}
     try:
@@ -241,7 +240,7 @@ def _leave_uncounted(ask: Ask, session: Session) -> Session:
 
 
 def _find_extension(ask: Ask, session: Session) -> tuple[tuple[str, str] | None, str]:
-    """Its schema and column, or why statements are told by sampled sessions."""
+    """Return its schema and column, or why sampled sessions are used instead."""
     absent = (
         "pg_stat_statements is not in this database: statements are those that sessions were met"
         " with (shared_preload_libraries, then CREATE EXTENSION pg_stat_statements)"

@@ -30,7 +30,7 @@ class StatementCount:
     rows: int
 
     def __sub__(self, before: StatementCount | None) -> StatementCount:
-        """What was added since; all of it where the server has counted anew."""
+        """Return what was added since; all of it if the server has reset its counts."""
         if before is None or before.calls > self.calls or before.time_ns > self.time_ns:
             return self
         calls, time_ns = self.calls - before.calls, self.time_ns - before.time_ns
@@ -39,8 +39,8 @@ class StatementCount:
 
 @dataclass(frozen=True)
 class MetSession:
-    """A session that works on a statement: what it is at, its database, and the statement's text,
-    empty where it was not asked for.
+    """A session that works on a statement: its state, its database, and the statement's text, empty
+    if it was not asked for.
     """
 
     state: SessionState
@@ -50,8 +50,8 @@ class MetSession:
 
 @dataclass(frozen=True)
 class StatementText:
-    """A statement as the server tells it: `text` without values, `example` with some (empty where
-    the server keeps none), and `example_cut` where that is not whole.
+    """A statement as the server has it: `text` without values, `example` with some (empty if the
+    server keeps none), and `example_cut` if that is not whole.
     """
 
     database: str
@@ -63,7 +63,7 @@ class StatementText:
 @dataclass(frozen=True)
 class StatementServer(ABC):
     """A server that is asked, over sessions that only read. `name` is its address without the
-    password, `missing` what it will not tell and why.
+    password, `missing` what it does not tell and why.
     """
 
     session: Session
@@ -80,28 +80,30 @@ class StatementServer(ABC):
     @property
     @abstractmethod
     def sessions_sql(self) -> str:
-        """What its sessions are at, as one question."""
+        """Return the question what its sessions are doing."""
 
     @abstractmethod
     def extract_sessions(self, rows: Rows) -> list[MetSession]:
-        """Its answer, without those that wait for their client's next statement, and without us."""
+        """Read its answer, without those that wait for their client's next statement, and without
+        us.
+        """
 
     @property
     @abstractmethod
     def counts_sql(self) -> str:
-        """What it has counted of each statement; empty where it counts none."""
+        """Return the question what it has counted of each statement; empty if it counts none."""
 
     @abstractmethod
     def extract_counts(self, rows: Rows) -> dict[str, StatementCount]:
-        """Its answer, by a name of the statement that stays the same."""
+        """Read its answer, by a name of the statement that stays the same."""
 
     @abstractmethod
     def read_texts(self, ask: Ask, keys: Sequence[str]) -> Mapping[str, StatementText]:
-        """The statements of these names, without those of our own; `TrialFailed` where it fails."""
+        """Return the statements of these names, without our own; `TrialFailed` if it fails."""
 
     @abstractmethod
     def shorten(self, text: str) -> str:
-        """A statement without values, so that those that differ in values alone are one."""
+        """Return a statement without values, so that those that differ in values alone are one."""
 
     @property
     @abstractmethod
@@ -110,29 +112,31 @@ class StatementServer(ABC):
 
     @abstractmethod
     def check_keeps_statements(self) -> None:
-        """`UsageError` where it keeps none as it was sent them."""
+        """Raise `UsageError` if it keeps no statements as they were sent."""
 
     @abstractmethod
     def choose_played(self, statement: StatementText) -> tuple[str, str]:
-        """What of a statement can be played on a copy; or why nothing can."""
+        """Return what of a statement can be played on a copy; or why nothing can."""
 
     @abstractmethod
     def is_of(self, statement: StatementText, database: str) -> bool:
-        """Is a statement of this database, of any but the server's own where it is empty, and
-        not one of ours?
+        """Return whether a statement is of this database (if empty: of any but the server's own),
+        and not one of ours.
         """
 
     @abstractmethod
     def explain(self, ask: Ask, statement: StatementText) -> str:
-        """Its plan, by EXPLAIN alone: nothing is executed. `NotPlanned` says why there is none."""
+        """Return its plan, by EXPLAIN alone: nothing is executed. `NotPlanned` says why there is
+        none.
+        """
 
 
 def complete_url(spec: Spec, database: str) -> str:
-    """The server's URL with its password; `database` where it names none and nobody else does."""
+    """Return the server's URL with its password; `database` if nothing else names one."""
     text = f"//{spec.with_password.removeprefix('//').removesuffix('/')}"
     has_database = "/" in text.removeprefix("//").rpartition("@")[2]
     return text if has_database or not database else f"{text}/{database}"
 
 
 class NotPlanned(DynoError):
-    """A statement of which no plan can be told."""
+    """A statement that has no plan to show."""

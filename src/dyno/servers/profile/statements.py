@@ -42,8 +42,8 @@ LEAST_EVERY_S = 1.0
 
 @dataclass
 class StatementTimes:
-    """The statements of one server. `begin` reads first; `add` is told of each look at the
-    sessions, and reads again when that is due; `list_times` tells the largest.
+    """The statements of one server. `begin` reads first; `add` gets each look at the sessions, and
+    reads again when that is due; `list_times` returns the largest.
     """
 
     ask: Ask
@@ -69,17 +69,15 @@ class StatementTimes:
 
     @property
     def source(self) -> StatementSource:
-        """Where the times come from."""
         return self.server.statement_source
 
     @property
     def slices_ns(self) -> tuple[int, ...]:
-        """How long each slice of the statements is."""
         return tuple(self._elapsed_ns)
 
     def begin(self) -> None:
-        """Connects, and reads the counts as they stand; how long that takes says how often it may
-        be done.
+        """Connect, and read the counts as they stand; how long that takes says how often it may be
+        done.
         """
         self._is_counted = bool(self.server.counts_sql)
         self.ask(self.server.session, [self.server.sessions_sql])
@@ -99,13 +97,13 @@ class StatementTimes:
         return self.server.extract_counts(rows)
 
     def restart(self) -> None:
-        """The profile begins now: what was counted before is none of it."""
+        """Begin the profile now: earlier counts are no part of it."""
         if self._is_counted:
             self._last = self._read_counts()
         self._read_s = time.monotonic()
 
     def add(self, met: list[MetSession]) -> None:
-        """A look at all sessions; `DynoError` where the counts are due and not told."""
+        """Add a look at all sessions; `DynoError` if the counts are due and not available."""
         self._looks += 1
         for each in met:
             if each.text:
@@ -125,7 +123,6 @@ class StatementTimes:
         self._met_now[key] += met.state.sessions
 
     def end_slice(self) -> None:
-        """A slice is over: what each statement took in it."""
         now_s = time.monotonic()
         elapsed_ns = round((now_s - self._read_s) * 1e9)
         if self._is_counted:
@@ -154,7 +151,7 @@ class StatementTimes:
         self._met_now, self._looks, self._read_s = Counter(), 0, now_s
 
     def list_times(self, *, is_over: bool) -> tuple[StatementTime, ...]:
-        """The statements that took most; once it `is_over` with their plans."""
+        """Return the statements that took most; once it `is_over` with their plans."""
         if is_over and not self.failed:
             try:
                 self.end_slice()
@@ -203,12 +200,11 @@ class StatementTimes:
         return self._texts
 
     def _add_example(self, told: StatementText) -> StatementText:
-        """The statement as a session was met with it, where the server keeps none."""
+        """Return the statement as a session was seen executing it, if the server keeps none."""
         met = self._examples.get(_strip_blanks(told.text), "")
         return replace(told, example=met) if met and not told.example else told
 
     def explain(self, text: StatementText | None) -> tuple[str, str]:
-        """Its plan, or why there is none."""
         if text is None or self.failed:
             return "", "the server did not answer"
         try:
@@ -224,7 +220,9 @@ class StatementTimes:
 
 
 def _strip_blanks(text: str) -> str:
-    """A statement without blanks and quotes of names: servers and we write these otherwise."""
+    """Return a statement without blanks and quotes of names: servers and we write these
+    differently.
+    """
     return re.sub(r"[\s`\"]", "", text).rstrip(";").upper()
 
 
@@ -248,14 +246,16 @@ class ProfileCost:
     questions: float
 
     def compute_percent(self, cores: int) -> float:
-        """Of all cores together, where all of them are busy."""
+        """Return the share of all cores together, if all of them are busy."""
         return 100.0 * (self.samples + self.questions / cores)
 
 
 def estimate_cost(
     *, period_ns: int | None, stacks: bool, asks: bool, counts_share: float
 ) -> ProfileCost:
-    """By the rate of samples (`period_ns` None: none is taken), and whether sessions are asked."""
+    """Estimate by the rate of samples (`period_ns` None: none is taken), and whether sessions are
+    asked.
+    """
     each_ns = STACK_NS if stacks else SAMPLE_NS
     samples = each_ns / period_ns if period_ns else 0.0
     looks = LOOK_NS / (LOOK_EVERY_S * 1e9) if asks else 0.0

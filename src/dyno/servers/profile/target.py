@@ -53,23 +53,22 @@ class ProfileTarget:
 
     @property
     def name(self) -> str:
-        """Its address without the password, or its process."""
         if self.server:
             return self.server.name
         return f"process {self.process.pid} ({self.process.program})" if self.process else ""
 
     @property
     def engine(self) -> str:
-        """Whose layers are told."""
+        """Return the engine whose layers are used."""
         if self.process:
             return self.process.engine
         return self.server.engine if self.server else ""
 
 
 def find_target(ask: Ask, word: str, pid: int | None = None) -> ProfileTarget:
-    """The server at a URL with its process (`pid` where the user names it), or a process alone.
+    """Return the server at a URL with its process (`pid` if the user names it), or a process alone.
 
-    `UsageError` where the word is neither, nobody lets us in, or no engine that is known runs.
+    `UsageError` if the word is neither, the login is refused, or it runs no known engine.
     """
     if word.isdigit():
         if pid is not None:
@@ -104,7 +103,6 @@ def find_target(ask: Ask, word: str, pid: int | None = None) -> ProfileTarget:
 
 
 def _describe_unseen(host: str) -> str:
-    """Why no CPU time is sampled."""
     if is_here(host):
         return (
             "no CPU profile: the server's process does not show itself here (another user's, or in"
@@ -133,8 +131,8 @@ _DELETED = " (deleted)"
 @dataclass(frozen=True)
 class ServerProcess:
     """A process to be sampled with its children; `engine` names its table of layers. `started` is
-    when it began, in the kernel's ticks: a number that was given anew is another process. `others`
-    are engines that it holds besides, whose layers are not told.
+    when it began, in the kernel's ticks: a reused number is another process. `others` are engines
+    that it holds besides, whose layers are not shown.
     """
 
     pid: int
@@ -145,15 +143,15 @@ class ServerProcess:
 
     @property
     def is_there(self) -> bool:
-        """Does it still run?"""
+        """Return whether it still runs."""
         with suppress(PermissionError):
             return not has_ended(self.pid) and read_start_ticks(self.pid) == self.started
         return True
 
 
 def find_process(pid: int) -> ServerProcess:
-    """The process with that number; `UsageError` where there is none, or it runs no engine whose
-    layers are known, `HostError` where we may not look at it.
+    """Return the process with that number; `UsageError` if there is none, or it runs no engine
+    whose layers are known, `HostError` if we may not look at it.
     """
     started = read_start_ticks(pid) if Path(f"/proc/{pid}").is_dir() else 0
     if not started:
@@ -184,8 +182,8 @@ def _list_embedded(mapped: str) -> list[str]:
 
 
 def find_listening(host: str, port: int, engines: frozenset[str]) -> ServerProcess | None:
-    """The process that a server of one of `engines` listens with at this address; None where none
-    of this host does, or shows itself to us. `UsageError` where another program listens.
+    """Return the process that a server of one of `engines` listens with at this address; None if
+    none of this host does, or it is not visible to us. `UsageError` if another program listens.
     """
     programs = {name for name, engine in PROGRAMS.items() if engine in engines}
     pid = find_server_pid({"host": host, "port": port}, programs)
@@ -202,7 +200,7 @@ _ALONE = ("begin", "commit", "rollback", "use")
 
 
 def read_statement_log(ask: Ask, url: str) -> Log:
-    """The log; `UsageError` where the server keeps no statements, or none of its database."""
+    """Return the log; `UsageError` if the server keeps no statements, or none of its database."""
     spec = parse_candidate(url)
     if spec.engine not in KINDS or not spec.is_url:
         hint = "write postgres://user@host:5432/database or mysql://user@host:3306/database"
@@ -222,8 +220,8 @@ def read_statement_log(ask: Ask, url: str) -> Log:
 
 
 def _reach(ask: Ask, spec: Spec) -> tuple[StatementServer, str]:
-    """The server, and the database whose statements are meant. Where a server counts questions of
-    ours by the database that they were asked in, we are in another one.
+    """Return the server, and the database whose statements are meant. If a server counts our
+    questions by the database that they were asked in, we are in another one.
     """
     if spec.engine not in BY_DATABASE:
         server = KINDS[spec.engine](ask, spec)

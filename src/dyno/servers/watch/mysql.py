@@ -98,7 +98,6 @@ DIGESTS = WatchSource(
 def _make_summary(
     whom: str, what: str, counters: tuple[str, ...], values: tuple[str, ...], where: str
 ) -> WatchSource:
-    """A summary by event name, of each host or user."""
     name = f"events_{what}_summary_by_{whom}_by_event_name"
     keys = (whom.upper(), "EVENT_NAME")
     return WatchSource(name, (PS + name,), keys, counters, values, where=where, every=SLOWLY)
@@ -254,7 +253,6 @@ SOURCES = (
 
 
 def compute_up_s(clock: Row, status: Sequence[Row]) -> float:
-    """For how long the server has been up, by its status variables."""
     del clock
     said = (value for name, value, _ in status if str(name).upper() == "UPTIME")
     return float(next(said, None) or 0)

@@ -36,7 +36,7 @@ _BLOCKS = (
 
 
 def _make_statements(ending: str, needs: str) -> WatchSource:
-    """Before version 13 the times were called otherwise."""
+    """Name the columns of times, which had other names before version 13."""
     return WatchSource(
         "pg_stat_statements",
         ("pg_stat_statements",),
@@ -134,6 +134,5 @@ SOURCES = (
 
 
 def compute_up_s(clock: Row, status: Sequence[Row]) -> float:
-    """For how long the server has been up, which it says beside its clock."""
     del status
     return float(clock[1] or 0)

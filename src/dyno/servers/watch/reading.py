@@ -59,7 +59,7 @@ MACROS = (
 
 @dataclass(frozen=True)
 class Span:
-    """What a report is of: `until` a time, `since` another where it is of what was between.
+    """Report period: `until` a time, `since` another if it covers the time between.
 
     Both are times of samples; `restarts` are those of the server between them.
     """
@@ -73,8 +73,8 @@ class Span:
 
 @dataclass(frozen=True)
 class Asked:
-    """When what a report shows was asked for, of what the server tells seldom: `since` is None as
-    of a time. `every` is in how many samples; equal times where that was not yet done twice.
+    """When what a report shows was asked for, if the server is asked for it seldom: `since` is None
+    as of a time. `every` is in how many samples; equal times if that was not yet done twice.
     """
 
     since: datetime | None
@@ -83,7 +83,7 @@ class Asked:
 
     @property
     def is_between(self) -> bool:
-        """Is anything known of what was between?"""
+        """Return whether anything is known of the time between."""
         return self.since is None or self.since < self.until
 
 
@@ -120,7 +120,7 @@ T = TypeVar("T")
 def _retry_without_damaged(
     read: Callable[Concatenate[WatchRecord, P], T],
 ) -> Callable[Concatenate[WatchRecord, P], T]:
-    """Reads again, without what cannot be read, where something cannot."""
+    """Read again, without damaged segments, if one cannot be read."""
 
     @wraps(read)
     def retry(record: WatchRecord, /, *args: P.args, **named: P.kwargs) -> T:
@@ -138,7 +138,7 @@ class WatchRecord:
     """A folder that is read, perhaps while it is written to."""
 
     def __init__(self, folder: Path, ask: Ask, duckdb: Session, say: Say = lambda _: None) -> None:
-        """`UsageError` where there is no record, or nothing in it yet; `say` is told of what is
+        """Open it; `UsageError` if there is no record, or nothing in it yet; `say` gets what is
         damaged and belongs to a time that is read.
         """
         self.kind, self.server = read_owner(folder)
@@ -152,7 +152,6 @@ class WatchRecord:
 
     @property
     def begins(self) -> datetime:
-        """The first sample's time."""
         while self._segments and not self._is_sound(self._segments[0]):
             pass
         if not self._segments:
@@ -172,7 +171,7 @@ class WatchRecord:
         return span.until, dict(zip(self.sources, self._query(texts), strict=True))
 
     def find_report(self, name: str) -> Path:
-        """The report called so; `UsageError` where there is none."""
+        """Return the report of that name; `UsageError` if there is none."""
         found = list_reports(self.kind)
         if name not in found:
             raise build_unknown_error("report", name, found)
@@ -180,7 +179,7 @@ class WatchRecord:
 
     @_retry_without_damaged
     def find_span(self, until: datetime, since: datetime | None = None) -> Span:
-        """The samples at, or just before, these times; `UsageError` where there is none."""
+        """Return the samples at, or just before, these times; `UsageError` if there is none."""
         if since is not None and since >= until:
             raise UsageError("the first time must be before the second")
         end = self._sample(until)
@@ -202,13 +201,15 @@ class WatchRecord:
         return Span(end, begin, base, int(samples or 0), int(restarts or 0))
 
     def find_span_before(self, until: datetime, length_s: float) -> Span:
-        """So long before the last sample until then, or since the record's first one."""
+        """Return the span of this length before the last sample until then, or since the record's
+        first one.
+        """
         end = self._sample(until)
         return self.find_span(end, max(end - timedelta(seconds=length_s), self.begins))
 
     @_retry_without_damaged
     def ask(self, report: Path, span: Span, most: int = -1, where: str = "TRUE") -> ReadRows:
-        """Of a report's rows over this span those `where` it is true, the first `most` of them."""
+        """Return of a report's rows over this span those `where` it is true, `most` of them."""
         limit = f" WHERE {where}" + (f" LIMIT {most}" if most >= 0 else "")
         looked = self.find_asked(report, span)
         counted = span
@@ -236,7 +237,9 @@ class WatchRecord:
 
     @_retry_without_damaged
     def find_asked(self, report: Path, span: Span) -> Asked:
-        """When the sources of a report were asked at the ends of a span, by the seldomest."""
+        """Return when the sources of a report were asked at the ends of a span: those asked most
+        seldom.
+        """
         named = [
             it for it in self._find_sources(report.read_text()) if it.every > 1 and not it.sampled
         ]
@@ -249,8 +252,8 @@ class WatchRecord:
         return Asked(found[0] if span.since else None, found[-1], source.every)
 
     def _find_last_asked(self, source: WatchSource, span: Span, at: datetime) -> str:
-        """When a source was asked for the last time: at its last change, and no more samples ago
-        than it is asked in.
+        """Return when a source was last asked: at its last change, at most as many samples ago as
+        one period of its own.
         """
         samples = self._list_files("samples", span.base, at)
         recorded = self._list_files(source.name, span.base, at)
@@ -283,7 +286,9 @@ class WatchRecord:
         return self._ask(self._duckdb, statements)
 
     def _is_sound(self, segment: Segment) -> bool:
-        """Has it all its files' ends? One that has not is left out from here on."""
+        """Return whether all its files have their ends. One that has not is left out from here
+        on.
+        """
         if segment in self._sound:
             return True
         if is_torn(segment):
@@ -293,14 +298,14 @@ class WatchRecord:
         return True
 
     def _leave_out(self, segment: Segment) -> None:
-        """Sets a damaged segment aside, at least for us."""
+        """Set a damaged segment aside, at least for us."""
         self._segments.remove(segment)
         self._lost.append(segment)
         with suppress(OSError):  # it is somebody else's, or on a medium that nobody writes to
             set_aside(segment)
 
     def leave_out_unreadable(self) -> bool:
-        """Leaves out all that cannot be read: was there any?"""
+        """Leave out all that cannot be read; return whether there was any."""
         bad = find_unreadable(self._segments, self._ask, self._duckdb)
         for segment in bad:
             self._leave_out(segment)
@@ -317,14 +322,14 @@ class WatchRecord:
         return self._find_latest(at, "TRUE") or self._find_earliest()
 
     def _find_base(self, at: datetime) -> datetime:
-        """The last sample until then at which everything was written anew."""
+        """Return the last sample until then that wrote everything anew."""
         return self._find_latest(at, "anew = 1") or self._find_earliest()
 
     def _find_earliest(self) -> datetime:
         raise UsageError(f"nothing is recorded before {self.begins:%Y-%m-%d %H:%M:%S} UTC")
 
     def _find_latest(self, at: datetime, which: str) -> datetime | None:
-        """Looked for in the newest hours first."""
+        """Look in the newest hours first."""
         earlier = [each for each in self._segments if each.begins <= at]
         for hour in sorted({each.hour for each in earlier}, reverse=True):
             files = self._list_files("samples", hour, at)
@@ -336,7 +341,9 @@ class WatchRecord:
         return None
 
     def _list_files(self, name: str, begin: datetime, end: datetime) -> str:
-        """All recorded rows of a source from the hour of `begin` on; none where it has no file."""
+        """Return all recorded rows of a source from the hour of `begin` on; none if it has no
+        file.
+        """
         hour = begin.replace(minute=0, second=0, microsecond=0)
         meant = [it for it in self._segments if hour <= it.hour and it.begins <= end]
         folders = [it.folder for it in meant if self._is_sound(it)]
@@ -350,7 +357,6 @@ class WatchRecord:
         return f"SELECT {columns} WHERE FALSE"
 
     def _build_table(self, source: WatchSource, span: Span) -> str:
-        """A source as a table of the server's."""
         until, base = _format_time(span.until), _format_time(span.base)
         recorded = f"({self._list_files(source.name, span.base, span.until)})"
         if source.sampled:
@@ -364,7 +370,7 @@ class WatchRecord:
         )
 
     def _build_steps(self, source: WatchSource, span: Span) -> str:
-        """A source's changes one by one, each with what is told of its row."""
+        """Return a source's changes one by one, each with its row's `told` columns."""
         later = span.until + LATER
         recorded = self._list_files(source.name, span.base, later)
         within = (
@@ -389,7 +395,6 @@ def _build_state(source: WatchSource, rows: str) -> str:
 
 
 def _build_differences(source: WatchSource, rows: str, since: datetime) -> str:
-    """Each row's changes since then."""
     within = f"kind = {CHANGE} AND ts > {_format_time(since)}"
     gone = f"arg_max(kind, ts) = {GONE} AND max(ts) <= {_format_time(since)}"
     kept = "TRUE" if source.standing else f"bool_or({within})"
@@ -398,7 +403,7 @@ def _build_differences(source: WatchSource, rows: str, since: datetime) -> str:
 
 
 def _list_columns(source: WatchSource, counted: str) -> str:
-    """Keys, sums of the counters of rows that are `counted`, and the last of all else."""
+    """Return keys, sums of the counters of rows that are `counted`, and the last of the rest."""
     columns = [quote(name) for name in source.keys]
     columns += [f"any_value({it}) AS {it}" for it in map(quote, source.told)]
     for name in map(quote, source.counters):
@@ -414,8 +419,8 @@ def _format_time(at: datetime) -> str:
 
 
 def build_steps(source: WatchSource, recorded: str, samples: str) -> str:
-    """The changes in `recorded`, by the times of `samples`; both are queries. Counters are numbers
-    with a fraction, `told` is what is told of each row.
+    """Return the changes in `recorded`, by the times of `samples`; both are queries. Counters are
+    numbers with a fraction, `told` is recorded once for each row.
     """
     keys = ", ".join(map(quote, source.keys))
     over = f"(PARTITION BY {keys})" if keys else "()"
@@ -441,9 +446,6 @@ def _build_times(source: WatchSource, samples: str) -> str:
 
 
 def _build_shares() -> str:
-    """Of each time at which the source was asked: the samples since it was before, and the part of
-    the change that is each one's.
-    """
     asked = "SELECT DISTINCT ts FROM recorded"
     since = "greatest(lag(asked.ts) OVER (ORDER BY asked.ts), times.earliest) AS since"
     spans = f"SELECT asked.ts AS asked_ts, {since} FROM ({asked}) asked JOIN times USING (ts)"

@@ -39,8 +39,8 @@ REFUSED = (OSError, HostError, TrialFailed)
 
 @dataclass(frozen=True)
 class RecorderOptions:
-    """How often to look, how often to write, how much to keep, for how long to go on, and how soon
-    a server that does not answer is asked again.
+    """How often to sample, how often to write, how much to keep, for how long to go on, and how
+    soon to ask a server again that does not answer.
     """
 
     every_s: float = 1.0
@@ -59,7 +59,7 @@ class _Uptime:
     at_s: float
 
     def is_before(self, later: _Uptime) -> bool:
-        """Is this of the same life of the server?"""
+        """Return whether the server has not restarted between the two."""
         return later.up_s >= self.up_s + (later.at_s - self.at_s) - ROUNDING_S
 
 
@@ -94,7 +94,7 @@ class Recorder:
         self._write_again_s = 0.0
 
     def go_on(self, record: WatchRecord) -> None:
-        """Counts on from where a record ends: what happened since is a change, too."""
+        """Continue from where a record ends: what happened since is a change, too."""
         at, rows = record.read_last()
         for name, changes in self._changes.items():
             changes.go_on(rows[name])
@@ -103,7 +103,7 @@ class Recorder:
         self._uptime = _Uptime(float(up_s or 0), time.monotonic() - ago_s)
 
     def run(self) -> int:
-        """Records until told to stop: how many samples were taken. The last one is of all sources,
+        """Record until stopped; return how many samples were taken. The last one is of all sources,
         so that what a short watch saw is whole.
 
         The first sample's failure is raised; later ones are said, and tried again.
@@ -139,7 +139,7 @@ class Recorder:
         return self._taken
 
     def sample(self, *, last: bool = False) -> None:
-        """One look at the server, the `last` one at all of it; `TrialFailed` where it does not
+        """Look at the server once, the `last` time at all of it; `TrialFailed` if it does not
         answer.
         """
         now, anew = datetime.now(UTC), self._anew
@@ -163,7 +163,7 @@ class Recorder:
         self._taken += 1
 
     def _ask_all(self, everything: bool) -> _Answers:
-        """Of every source that is due, or `everything`."""
+        """Ask for every source that is due, or for `everything`."""
         due = [it for it in self.watched.questions if everything or self._is_due(it.source.every)]
         whole = [
             everything or not it.recent or self._is_due(it.source.all_rows_every) for it in due
@@ -196,11 +196,11 @@ class Recorder:
             self.flush()
 
     def flush(self, *, last: bool = False) -> None:
-        """Writes what was taken since the last time, merges hours that are over, keeps the bounds.
+        """Write the samples since the last time, merge hours that are over, keep the bounds.
 
-        An hour begins with whole values; so does what follows, where the newest hour's were cut.
-        What cannot be written (the disk is full) is kept and written with the next; `HostError`
-        where it is the `last`, or more than is kept.
+        An hour begins with whole values; so does what follows, if the newest hour's were cut. What
+        cannot be written (the disk is full) is kept and written with the next; `HostError` if it is
+        the `last`, or more than is kept.
         """
         if self._begins is None:
             return
@@ -214,7 +214,7 @@ class Recorder:
         self._anew = self._tidy(now) or _truncate_hour(now) != _truncate_hour(begins)
 
     def _keep(self, refused: OSError | DynoError, last: bool) -> None:
-        """Says why nothing could be written, and goes on."""
+        """Say why nothing could be written, and go on."""
         place = getattr(self.store, "folder", Path())
         why = refused.sentence if isinstance(refused, DynoError) else str(refused.strerror)
         why += find_fullest(refused, place) if isinstance(refused, OSError) else ""
@@ -228,8 +228,8 @@ class Recorder:
         self.say(f"the record cannot be written, still trying with {rows:,} rows in memory: {why}")
 
     def _tidy(self, now: datetime) -> bool:
-        """Merges hours that are over, and keeps the bounds: was the newest hour cut? What cannot be
-        done is said, and done the next time.
+        """Merge hours that are over, and keep the bounds; return whether the newest hour was cut.
+        What cannot be done is said, and done the next time.
         """
         cut = False
         try:

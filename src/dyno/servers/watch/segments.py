@@ -33,22 +33,19 @@ class Segment:
 
     @property
     def hour(self) -> datetime:
-        """The hour that it belongs to."""
         return self.begins.replace(minute=0, second=0, microsecond=0)
 
     @property
     def ends(self) -> datetime:
-        """When it ends, at the latest."""
         return self.hour + timedelta(hours=1)
 
     @property
     def size_bytes(self) -> int:
-        """What its files take."""
         return sum(path.stat().st_size for path in self.folder.iterdir())
 
     @property
     def sentence(self) -> str:
-        """What is told of one that cannot be read."""
+        """Return the message about one that cannot be read."""
         what = f"the hour of {self.begins:%Y-%m-%d %H:%M}" if self.is_hour else "a part"
         when = "" if self.is_hour else f" that begins at {self.begins:%Y-%m-%d %H:%M:%S}"
         return f"{what}{when} UTC is damaged ({self.folder.name}): its counts are missing here"
@@ -68,7 +65,7 @@ def list_all_segments(folder: Path) -> list[Segment]:
 
 
 def list_lost_segments(folder: Path) -> list[Segment]:
-    """Those that were set aside, in time's order, but for hours of which the parts are there."""
+    """Return those that were set aside, in time's order, but for hours whose parts are there."""
     aside = folder / DAMAGED
     lost = list_all_segments(aside) if aside.is_dir() else []
     hours = {each.hour for each in list_segments(folder)}
@@ -87,14 +84,15 @@ def _parse_segment(path: Path) -> Segment | None:
 
 
 def set_aside(segment: Segment) -> None:
-    """Moves a damaged segment to where it counts no more. `OSError` where we may not."""
+    """Move a damaged segment to where it counts no more. `OSError` if we may not."""
     place = segment.folder.parent / DAMAGED
     make_folder(place, exist_ok=True)
     segment.folder.rename(place / segment.folder.name)
 
 
 def is_torn(segment: Segment) -> bool:
-    """Does any of its files lack its beginning or its end, or has it none? Costs two reads a file.
+    """Return whether any of its files lacks its beginning or its end, or it has none. Costs two
+    reads a file.
 
     One that goes meanwhile, into its hour, is not torn.
     """
@@ -116,7 +114,7 @@ def _has_ends(path: Path) -> bool:
 
 
 def find_unreadable(found: Sequence[Segment], ask: Ask, duckdb: Session) -> list[Segment]:
-    """Those of which a file cannot be read to its end, every page of it tried."""
+    """Return those of which a file cannot be read to its end; every page of it is tried."""
     return [each for each in found if _is_unreadable(each, ask, duckdb)]
 
 

@@ -36,12 +36,13 @@ class WatchedServer:
 
     @property
     def clock(self) -> str:
-        """What to ask for the server's clock."""
         clock: str = KINDS[self.kind].CLOCK
         return clock
 
     def compute_up_s(self, clock: Row, rows: Mapping[str, Sequence[Row]]) -> float:
-        """For how long the server has been up, by what it said of its clock and each source."""
+        """Return for how long the server has been up, by what it said of its clock and each
+        source.
+        """
         up_s: float = KINDS[self.kind].compute_up_s(clock, rows.get("global_status", ()))
         return up_s
 

@@ -54,7 +54,6 @@ class WatchSource:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All that is asked, in this order."""
         return (*self.keys, *self.told, *self.counters, *self.values, *self.words)
 
     def list_types(self) -> Iterator[tuple[str, str]]:

@@ -54,7 +54,7 @@ _READ = (
 
 
 def open_library(ask: Ask, say: Say) -> Session:
-    """A session on a DuckDB in memory, its library fetched where it is not there."""
+    """Open a session on a DuckDB in memory; fetch its library if it is not there."""
     engine = find_engine("duckdb", ask)
     build = engine.program("", {}, say)
     found = engine.start(build, Path("/"), {}).session
@@ -69,7 +69,7 @@ class WatchStore:
         self._ask, self._duckdb, self._say = ask, duckdb, say
 
     def write(self, rows: Mapping[WatchSource, Sequence[Recorded]], begins: datetime) -> None:
-        """A part with these rows, which may be seen once it is whole."""
+        """Write a part with these rows, which is visible once it is whole."""
         aside = self._make_aside()
         told = {source: found for source, found in rows.items() if found}
         statements = []
@@ -86,9 +86,9 @@ class WatchStore:
         _move_into_place(aside, self.folder / begins.strftime(PART))
 
     def merge(self, before: datetime, sources: Mapping[str, WatchSource]) -> None:
-        """Makes whole hours of all parts of hours before this one.
+        """Merge all parts of hours before this one into whole hours.
 
-        Parts stay beside their hour until the next time: somebody may be reading them.
+        Parts stay beside their hour until the next time: another process may be reading them.
         """
         for part in self._find_superseded():
             shutil.rmtree(part.folder)
@@ -97,7 +97,7 @@ class WatchStore:
             self._merge_sound([part for part in parts if part.hour == hour], sources)
 
     def _merge_sound(self, parts: Sequence[Segment], sources: Mapping[str, WatchSource]) -> None:
-        """Makes an hour of those of its parts that can be read; the others are set aside."""
+        """Merge those of an hour's parts that can be read; the others are set aside."""
         sound = self._leave_out([it for it in parts if is_torn(it)], parts)
         try:
             if sound:
@@ -116,7 +116,7 @@ class WatchStore:
         return [it for it in parts if it not in bad]
 
     def _find_superseded(self) -> list[Segment]:
-        """Parts that stand beside their hour."""
+        """Return parts that stand beside their hour."""
         found = list_all_segments(self.folder)
         return [it for it in found if not it.is_hour and _find_hour_folder(it).exists()]
 
@@ -134,14 +134,16 @@ class WatchStore:
         _move_into_place(aside, _find_hour_folder(parts[0]))
 
     def _make_aside(self) -> Path:
-        """An empty folder to write to."""
+        """Make an empty folder to write to."""
         aside = self.folder / ASIDE
         _clear(aside)
         make_folder(aside)
         return aside
 
     def forget(self, keep_bytes: int, keep_s: float, now: datetime) -> bool:
-        """Removes the oldest segments until both bounds hold: has the newest hour lost any?"""
+        """Remove the oldest segments until both bounds hold; return whether the newest hour lost
+        any.
+        """
         for gone in list_lost_segments(self.folder):
             if gone.begins < now - timedelta(seconds=keep_s):
                 shutil.rmtree(gone.folder)
@@ -167,12 +169,11 @@ class WatchStore:
 
 
 def measure_size_bytes(folder: Path) -> int:
-    """What a record takes."""
     return sum(each.size_bytes for each in list_segments(folder))
 
 
 def _move_into_place(aside: Path, folder: Path) -> None:
-    """Renames a folder into its place once what is in it is on the disk."""
+    """Rename a folder into its place once its content is on the disk."""
     for path in aside.iterdir():
         path.chmod(FILE)  # the driver wrote it
     sync_tree(aside)
@@ -200,8 +201,8 @@ def _copy(source: WatchSource, rows: str, folder: Path) -> str:
 
 @contextmanager
 def open_folder(folder: Path, kind: str, name: str) -> Iterator[None]:
-    """The folder, made where it is not there, and held: `UsageError` where it is another server's,
-    or somebody records into it.
+    """Hold the folder, made if missing: `UsageError` if it is another server's, or another Dyno
+    records into it.
     """
     if "'" in str(folder):
         raise UsageError(
@@ -236,7 +237,7 @@ def _check_owner(folder: Path, kind: str, name: str) -> None:
 
 
 def read_owner(folder: Path) -> tuple[str, str]:
-    """Which kind of server a record is of, and its name; `UsageError` where there is none."""
+    """Return which kind of server a record is of, and its name; `UsageError` if there is none."""
     try:
         about = json.loads((folder / ABOUT).read_text())
         return str(about["kind"]), str(about["server"])
@@ -264,8 +265,8 @@ Recorded = list[str | int | None]
 
 @dataclass(frozen=True)
 class SampleTime:
-    """How a sample was taken: `at` (UTC), whether `all_rows` were asked for, whether every value
-    is to be written `anew`, and whether the server has `restarted` since the last one.
+    """How a sample was taken: `at` (UTC), whether `all_rows` were asked for, whether every value is
+    to be written `anew`, and whether the server has `restarted` since the last one.
     """
 
     at: str
@@ -288,12 +289,12 @@ class Changes:
         self._born = source.columns.index(source.born) if source.born else None
 
     def go_on(self, rows: Sequence[Row]) -> None:
-        """Takes these for the last ones: a record's, of an earlier watcher."""
+        """Take these for the last ones: a record's, of an earlier recorder."""
         self._last = {tuple(row[self._keys]): row for row in rows}
         self._began = True
 
     def record_changes(self, rows: Sequence[Row], look: SampleTime) -> list[Recorded]:
-        """What is to be recorded of a sample's rows; afterwards they are the last ones.
+        """Return what is to be recorded of a sample's rows; afterwards they are the last ones.
 
         A row that is new, or begins anew (a counter fell, or the server restarted), changed by all
         that it holds.
@@ -318,7 +319,9 @@ class Changes:
     def _record_row(
         self, row: Row, before: Row | None, look: SampleTime, anew: bool
     ) -> list[Recorded]:
-        """The row's change, and before it the whole row where changes are to count on from it."""
+        """Return the row's change, and before it the whole row if changes are to continue from
+        it.
+        """
         now = self._parse_numbers(row)
         then = self._parse_numbers(before) if before else [0] * len(now)
         again = before is not None and self._has_restarted(row, before, now, then)

@@ -22,8 +22,8 @@ HOUR_S = 3600
 
 @dataclass
 class LoggedClass:
-    """Statements that differ in literals only; those of which the log says a duration are `timed`,
-    and rows are None where it says none. `hours` since 1970.
+    """Statements that differ in literals only; those whose duration the log has are `timed`, and
+    rows are None if it has none. `hours` since 1970.
     """
 
     digest: str
@@ -40,7 +40,6 @@ class LoggedClass:
     _steps: dict[int, int] = field(default_factory=dict)
 
     def add(self, entry: LogEntry) -> None:
-        """One more."""
         self.calls += 1
         at_s, duration_s, user = entry.at_s, entry.duration_s, entry.user
         hour = int(at_s // HOUR_S)
@@ -62,11 +61,9 @@ class LoggedClass:
 
     @property
     def mean_s(self) -> float | None:
-        """Of those with a duration; None without one."""
         return self.total_s / self.timed if self.timed else None
 
     def find_percentile_s(self, percent: float) -> float | None:
-        """Likewise, within half a step."""
         wanted, seen = math.ceil(self.timed * percent / 100), 0
         for step, count in sorted(self._steps.items()):
             seen += count
@@ -88,12 +85,10 @@ class LogDigest:
 
     @property
     def calls(self) -> int:
-        """Statements of all classes."""
         return sum(it.calls for it in self.classes)
 
     @property
     def total_s(self) -> float:
-        """Their time."""
         return sum(it.total_s for it in self.classes)
 
 

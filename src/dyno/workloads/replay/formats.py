@@ -27,11 +27,11 @@ class LogReader(Protocol):
     written_by: str
 
     def knows(self, head: Sequence[str]) -> bool:
-        """Is it of this kind, by its first lines?"""
+        """Return whether it is of this kind, by its first lines."""
 
     def read(self, file: LogFile, limit: int) -> Log:
-        """All statements in the order of the log, those over `limit` characters cut; `UsageError`
-        (while they are read) where a replay is lost.
+        """Return all statements in the order of the log, those over `limit` characters cut;
+        `UsageError` (while they are read) if it cannot be replayed.
         """
 
 
@@ -47,10 +47,9 @@ class RefusedLog:
 
 
 def read_log(file: LogFile, limit: int = LIMIT) -> Log:
-    """The log in a file, of whose statements those over `limit` characters are cut.
+    """Return the log in a file; statements over `limit` characters are cut.
 
-    `UsageError` where it is none that is known here; and, once it was read, where it has no
-    statement.
+    `UsageError` if its form is unknown; and, once it was read, if it has no statement.
     """
     path = file.path
     try:
@@ -87,7 +86,9 @@ def read_log(file: LogFile, limit: int = LIMIT) -> Log:
 def _choose_tailed(
     head: list[str], readers: Sequence[LogReader], path: Path
 ) -> tuple[str | None, list[str]]:
-    """Which of the files that `tail` joined is a log, and its first lines; None: it joined none."""
+    """Return which of the files that `tail` joined is a log, and its first lines; None: it joined
+    none.
+    """
     files = split_tailed(head)
     known = [name for name, lines in files.items() if _is_known(lines, readers)]
     if not known:
@@ -125,7 +126,7 @@ def _find_unwrappings(
 
 
 def _is_known(lines: list[str], readers: Sequence[LogReader]) -> bool:
-    """Is it a log, or one that another shipper wrote?"""
+    """Return whether it is a log, or one that another shipper wrote."""
     if any(reader.knows(lines) for reader in readers):
         return True
     found = find_shipper(lines)

@@ -34,8 +34,8 @@ _READING_WORDS = ("sql_mode", "standard_conforming_strings")
 class Allowed:
     """A statement that is played as `text`. `asks`: it may have changed what keeps the session from
     writing, so the server is asked before anything else is sent. `reading`: how the session reads
-    from now on, where the statement says that. `reads`: it is sent as it came, but for its end,
-    whatever stands in its literals.
+    from now on, if the statement says that. `reads`: it is sent as it came, but for its end,
+    whatever its literals hold.
     """
 
     text: str
@@ -99,8 +99,8 @@ class ServerRules:
     log_prefix: str = ""
 
     def judge(self, sql: str, values: Sequence[str | None] = ()) -> Judgement:
-        """Is it played, and as which text? A text with values is sent as it is: a server's own
-        marks for them stand in it.
+        """Return whether it is played, and as which text. A text with values is sent as it is: it
+        has the server's own marks for them.
         """
         if len(sql) > LETTERS_MOST:
             return RefusedStatement("over a million letters")
@@ -119,7 +119,9 @@ class ServerRules:
         return any(not reading.dollars for reading in self.readings)
 
     def with_readings(self, statements: Iterable[str]) -> ServerRules:
-        """The same server, read in every way that one of the statements may have a session read."""
+        """Return the same server, read in every way that one of the statements may have a session
+        read.
+        """
         found = {
             judgement.reading
             for sql in statements
@@ -137,7 +139,9 @@ def _has_reading(sql: str) -> bool:
 def judge_for_all(
     rules: Sequence[ServerRules], sql: str, values: Sequence[str | None]
 ) -> Judgement:
-    """Is a statement with its parameters' values played in all these servers, and as which text?"""
+    """Return whether a statement with its parameters' values is played in all these servers, and as
+    which text.
+    """
     found = {each.judge(sql, values) for each in rules}
     refused = [it for it in found if isinstance(it, RefusedStatement)]
     if refused:
@@ -148,7 +152,9 @@ def judge_for_all(
 
 @lru_cache(maxsize=1 << 14)
 def _judge(server: ServerRules, sql: str) -> Judgement:
-    """All readings have to agree on the words of a session, and to allow what reads."""
+    """Return the judgement on which all readings agree, of the words of a session, and of what
+    reads.
+    """
     found: set[Judgement] = set()
     for reading in server.readings:
         try:
@@ -182,8 +188,8 @@ _NUMBER = re.compile(r"(?<![\w.@:])\d++(?:\.\d++)?+(?![\w.])")
 
 
 def empty_literals(sql: str) -> str:
-    """The text with its literals emptied, where every server finds them at the same places: it has
-    the same tokens otherwise. Empty where that is not certain.
+    """Return the text with its literals emptied, if every server finds them at the same places: its
+    other tokens are the same. Empty if that is not certain.
     """
     if "\\" in sql or "\0" in sql:
         return ""
@@ -199,7 +205,7 @@ def empty_literals(sql: str) -> str:
 
 
 def explain_not_read(server: ServerRules, tokens: Sequence[Token]) -> str:
-    """Why these tokens are not known to read only; empty where they are."""
+    """Return why these tokens are not known to read only, or ""."""
     rules = server.harmless
     first = next((it for it in tokens if it.mark != "("), tokens[0])
     if first.word not in rules.verbs:
@@ -224,7 +230,7 @@ _DESCRIBED_MOST = 5
 
 
 def _explain_not_explained(tokens: Sequence[Token]) -> str:
-    """EXPLAIN may execute what it explains: that has to be a statement that reads."""
+    """Check the statement inside: EXPLAIN may execute what it explains, so that has to read."""
     rest = list(tokens[1:])
     if len(rest) > 1 and rest[0].mark == "(" and rest[1].word not in _EXPLAINED | {""}:
         end = next((at for at, it in enumerate(rest) if it.mark == ")"), len(rest) - 1)
@@ -254,7 +260,7 @@ def _find_changing_word(rules: Harmless, tokens: Sequence[Token]) -> str:
 
 
 def _is_into_variables(tokens: Sequence[Token], at: int) -> bool:
-    """`INTO @a, @b`: the session's own variables."""
+    """Return whether it is `INTO @a, @b`: the session's own variables."""
     named = [it for it in takewhile(lambda it: it.kind != "word", tokens[at + 1 :]) if not it.mark]
     return bool(named) and all(
         it.kind == "variable" and not it.text.startswith("@@") for it in named
@@ -298,7 +304,7 @@ def _find_unknown_call(server: ServerRules, tokens: Sequence[Token]) -> str:
 
 
 def is_harmless_call(server: ServerRules, tokens: Sequence[Token], at: int) -> bool:
-    """Is the word before a parenthesis known to change nothing there?"""
+    """Return whether the word before a parenthesis is known to change nothing there."""
     rules, token = server.harmless, tokens[at]
     if token.kind not in ("word", "name"):
         return False
@@ -323,7 +329,9 @@ def _is_cast(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _is_column_list(tokens: Sequence[Token], at: int) -> bool:
-    """`WITH name (a, b) AS (SELECT`: a function in FROM may be followed by `AS (` and columns."""
+    """Return whether columns follow: `WITH name (a, b) AS (SELECT`; a function in FROM may be
+    followed by `AS (` and columns.
+    """
     after = iter(tokens[at + 2 :])
     for token in after:
         if token.kind not in ("word", "name") and token.mark != ",":
@@ -351,9 +359,9 @@ def _find_unknown_hint(rules: Harmless, tokens: Sequence[Token]) -> str:
 def taint_definitions(
     server: ServerRules, definitions: Sequence[tuple[str, str, str]]
 ) -> ServerRules:
-    """The server with those names tainted whose definition is not known to read only, and those
-    that name one of them. `definitions`: what it is ("view"), its name, and its text as a
-    query, empty where the server does not show it.
+    """Return the server with those names tainted whose definition is not known to read only, and
+    those that name one of them. `definitions`: what it is ("view"), its name, and its text as a
+    query, empty if the server does not show it.
     """
     tainted = dict(server.tainted)
     left = list(definitions)
@@ -372,7 +380,7 @@ def taint_definitions(
 
 
 def spell(tokens: Sequence[Token], quote: str) -> str:
-    """The tokens with a space between them, names in quotes: what `SessionWords` look at."""
+    """Return the tokens with a space between them, names in quotes: what `SessionWords` look at."""
     return " ".join(
         f"{quote}{it.text.replace(quote, quote * 2)}{quote}" if it.kind == "name" else it.text
         for it in tokens

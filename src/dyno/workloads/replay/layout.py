@@ -66,7 +66,6 @@ class Replay:
     writes: bool
 
     def describe(self) -> list[str]:
-        """What is played, and what is left out."""
         chosen = self.selection
         notes = [*self.log.notes.items(), *chosen.notes.items()]
         told = [f"note: {it.count:,} {why} ({it})" for why, it in notes]
@@ -83,7 +82,7 @@ class Replay:
         return sorted(((it.count, why, str(it)) for why, it in own), reverse=True)
 
     def describe_length(self, speed: str) -> str:
-        """That a block compares little, where it does; `speed` as an option says it, empty: max."""
+        """Return a remark if a block compares little; `speed` as an option has it, empty: max."""
         return describe_length(self.selection, self.connections, speed, self.times, self.writes)
 
 
@@ -102,9 +101,9 @@ def lay_out(
     bounds: Bounds = UNBOUND,
     repetition: Repetition = ONCE,
 ) -> Replay:
-    """The log in a file, or one that was read, laid out within bounds, as often as is said.
+    """Return the log in a file, or one that was read, laid out within bounds and repeated.
 
-    `UsageError` where nothing of it can be played.
+    `UsageError` if nothing of it can be played.
     """
     known = log_file if isinstance(log_file, Log) else None
     if isinstance(log_file, Log):
@@ -175,7 +174,7 @@ def _move(folder: Path, into: Path) -> None:
 
 @dataclass(frozen=True)
 class _Names:
-    """What statements are called: the name of each type, and the type of those with a number."""
+    """The names of statements: that of each type, and the type of those with a number."""
 
     names: tuple[str, ...]
     types: dict[int, int]
@@ -218,8 +217,8 @@ _EXPLAINED = re.compile(
 
 
 def _build_example(entry: LogEntry, rules: Sequence[ServerRules]) -> str:
-    """A statement as it can be explained; empty where a server is only read, and its values cannot
-    be put into the text with certainty.
+    """Return a statement as it can be explained; empty if a server is only read, and its values
+    cannot be put into the text with certainty.
     """
     text = insert_values(entry.sql.rstrip("; \n"), entry.values)
     if has_odd_bytes(text):
@@ -231,7 +230,6 @@ def _build_example(entry: LogEntry, rules: Sequence[ServerRules]) -> str:
 
 
 def _quote_lua(text: str) -> str:
-    """A text as Lua reads it."""
     for letter, escaped in (
         ("\\", r"\\"),
         ('"', r"\""),
@@ -244,7 +242,7 @@ def _quote_lua(text: str) -> str:
 
 
 def _choose_names(selection: Selection) -> _Names:
-    """What each is called: those with the most statements get a name of their own."""
+    """Return the name of each: those with the most statements get a name of their own."""
     names, types = list[str](), dict[int, int]()
     for number, spelled in selection.different.find_most_frequent(DIGESTS):
         digest = escape_line(spelled)
@@ -300,6 +298,5 @@ def _build_events(
 
 
 def _join_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Pieces put together to what is worth a write."""
     while batch := list(islice(pieces, PIECES)):
         yield b"".join(batch)

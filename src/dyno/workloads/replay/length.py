@@ -31,7 +31,7 @@ class Repetition:
     speed: str = ""
 
     def count_times(self, selection: Selection, connections: int) -> int:
-        """How often; `UsageError` where a block would be too long to be laid out."""
+        """Return how often; `UsageError` if a block would be too long to be laid out."""
         times = self.times
         if times is None:
             length_s, _ = estimate_length(selection, connections, self.speed)
@@ -46,7 +46,7 @@ class Repetition:
 
 
 def parse_repeat(text: str | None, speed: str, writes: bool) -> Repetition:
-    """What `--repeat` says; `UsageError` where that is no number, or the log writes."""
+    """Parse `--repeat`; `UsageError` if that is no number, or the log writes."""
     if text is None:
         return Repetition(1, speed)
     if text != AUTO and not (text.isascii() and text.isdecimal() and int(text) > 0):
@@ -61,14 +61,16 @@ def parse_repeat(text: str | None, speed: str, writes: bool) -> Repetition:
 
 
 def find_period_s(selection: Selection) -> float:
-    """From one time to the next: until the last statement was answered, and a usual pause."""
+    """Return the time from one repetition to the next: until the last statement was answered, and a
+    usual pause.
+    """
     end_s = max((session.span_s[1] for session in selection.sessions), default=0.0)
     pause_s = selection.span_s / max(selection.count - 1, 1)
     return end_s - selection.began_s + pause_s if selection.sessions else 0.0
 
 
 def estimate_length(selection: Selection, connections: int, speed: str) -> tuple[float, str]:
-    """How long it takes to play a log once, and why so long."""
+    """Return how long it takes to play a log once, and why so long."""
     if faster := parse_speed(speed):
         return selection.span_s / faster, "as logged"
     at_once_s, busy_s = selection.count / PER_SECOND, selection.busy_s / connections
@@ -78,7 +80,7 @@ def estimate_length(selection: Selection, connections: int, speed: str) -> tuple
 def describe_length(
     selection: Selection, connections: int, speed: str, times: int, writes: bool
 ) -> str:
-    """That a block compares little, where it does; `speed` as an option says it, empty: max."""
+    """Return a remark if a block compares little; `speed` as an option has it, empty: max."""
     once_s, by = estimate_length(selection, connections, speed)
     faster, length_s = parse_speed(speed), once_s * times
     if length_s >= BRIEF_S:
@@ -101,7 +103,7 @@ def describe_length(
 
 
 def parse_speed(text: str) -> float:
-    """How many times as fast; 0 for at once, and for what the script refuses."""
+    """Return how many times as fast; 0 for at once, and for what the script refuses."""
     try:
         times = float(text.removesuffix("x"))
     except ValueError:

@@ -29,11 +29,11 @@ from dyno.workloads.replay.shippers import (
 
 @dataclass(frozen=True)
 class LogFile:
-    """A log's file, and what is known of it: `prefix` is PostgreSQL's `log_line_prefix`, "" where
-    nobody says it, and `likely_prefix` that of a server which may have written it; `unwrappings`
-    what shippers wrote before its lines, the outermost first; does a carriage return end each line
-    (`has_returns`)? `tailed`: the one that is read of several files which `tail` joined (None: it
-    did not). `skipped`: lines of others, once it was read.
+    """A log's file, and what is known of it: `prefix` is PostgreSQL's `log_line_prefix`, "" if
+    unknown, and `likely_prefix` that of a server which may have written it; `unwrappings` what
+    shippers wrote before its lines, the outermost first; `has_returns`: a carriage return ends each
+    line. `tailed`: the one that is read of several files which `tail` joined (None: it did not).
+    `skipped`: lines of others, once it was read.
     """
 
     path: Path
@@ -45,7 +45,6 @@ class LogFile:
     skipped: Reasons = field(default_factory=Reasons, compare=False)
 
     def read_lines(self, limit: int) -> Lines:
-        """Its lines, those over `limit` characters cut."""
         return Lines(self, limit)
 
     def read_head(self, count: int, limit: int) -> list[str]:
@@ -65,7 +64,6 @@ class Lines:
         self.at, self.process = "", ""
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
-        """The numbers and the lines."""
         self._file.skipped.clear()
         if self._file.tailed is None and not self._file.unwrappings:
             yield from self._read_raw()
@@ -119,14 +117,12 @@ class Gathered:
         self.is_line = False
 
     def begin(self, line: str, cut: int = 0) -> None:
-        """Begins with a line, of which `cut` characters are left out."""
         self._parts, self.letters = [line], len(line) + cut
         self.is_line = self.letters <= self._limit
         if not self.is_line:
             self._parts = [line[:BEGINNING]]
 
     def add(self, line: str, cut: int = 0) -> None:
-        """Goes on with another line."""
         self.letters += len(line) + cut + 1
         self.is_line = False
         if self.letters <= self._limit:
@@ -135,11 +131,10 @@ class Gathered:
             self._parts = ["\n".join([*self._parts, line])[:BEGINNING]]
 
     def end(self) -> tuple[str, int]:
-        """The text, and its length where that is over the limit, else 0."""
+        """Return the text, and its length if that is over the limit, else 0."""
         return "\n".join(self._parts), self.letters if self.letters > self._limit else 0
 
     def put_into(self, entry: LogEntry) -> LogEntry:
-        """The entry with this text."""
         sql, letters = self.end()
         return entry._replace(sql=sql, letters=letters)
 
@@ -171,8 +166,8 @@ _TAR_AT, _TAR = 257, b"ustar"
 
 @contextmanager
 def open_log(path: Path, kind: str = "log") -> Iterator[IO[bytes]]:
-    """The bytes of a log (or of what `kind` says), unpacked where it is compressed; `UsageError`
-    where it is something that is not read.
+    """Open the bytes of a log (or of what `kind` says), unpacked if compressed; `UsageError` for an
+    unknown compression.
     """
     with path.open("rb") as file:
         begin = file.read(_TAR_AT + len(_TAR))

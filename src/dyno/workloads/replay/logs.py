@@ -35,7 +35,7 @@ NO_TIME = "entries with a time that cannot be: they count as logged when the one
 
 
 def parse_number(text: str, most: float) -> float | None:
-    """A number of a log from 0 up to `most`; None where the log is damaged there."""
+    """Return a number of a log from 0 up to `most`; None if the log is damaged there."""
     try:
         number = float(text)
     except ValueError:
@@ -49,7 +49,7 @@ def replace_no_letters(text: str) -> str:
 
 
 def has_odd_bytes(text: str) -> bool:
-    """Does a text of a log have bytes that are no UTF-8?"""
+    """Return whether a text of a log has bytes that are no UTF-8."""
     return not text.isascii() and bool(_ODD.search(text))
 
 
@@ -57,11 +57,11 @@ class LogEntry(NamedTuple):
     """A statement of a log, sent at `at_s` (seconds since 1970) by `session`; `values` are those of
     its parameters, None for NULL.
 
-    `database` is where the session was, "" where the log does not say; `line` where it begins.
-    Bytes that are no UTF-8 are escaped by surrogates. `letters` is 0, or how many there are of one
-    that is longer than the limit, of which `sql` is the beginning. `lost` says why another is not
-    there as it was sent, and completes "left out: 3 …". `user` is "", rows are None where the log
-    does not say it. `calls`: it stands for so many that a server has counted (0: for itself).
+    `database` is where the session was, "" if the log does not say; `line` where it begins. Bytes
+    that are no UTF-8 are escaped by surrogates. `letters` is 0, or the length of one that is longer
+    than the limit, of which `sql` is the beginning. `lost` says why another is not there as it was
+    sent, and completes "left out: 3 …". `user` is "", rows are None if the log does not have it.
+    `calls`: it stands for so many that a server has counted (0: for itself).
     """
 
     at_s: float
@@ -103,14 +103,12 @@ class LeftOutStatements:
     remarks: list[str] = field(default_factory=list)
 
     def add(self, line: int, remark: str = "") -> None:
-        """One more."""
         self.count += 1
         if len(self.lines) < PLACES:
             self.lines.append(line)
             self.remarks.append(remark)
 
     def __str__(self) -> str:
-        """Where the first are."""
         more = ", …" if self.count > len(self.lines) else ""
         plural = "s" if self.count > 1 else ""
         told = [
@@ -127,27 +125,23 @@ REASONS = 60
 
 
 class Reasons(dict[str, LeftOutStatements]):
-    """What is left out, by its reason."""
-
     def add(self, why: str, line: int, remark: str = "", hint: str = "") -> None:
-        """One more."""
         if why not in self and len(self) >= REASONS:
             why = "for other reasons"
         self.setdefault(why, LeftOutStatements(hint)).add(line, remark)
 
     def find_hint(self, otherwise: str) -> str:
-        """What would play most of them; `otherwise` where that is not known."""
+        """Return what would play most of them; `otherwise` if that is not known."""
         most = max(self.values(), key=lambda it: it.count, default=LeftOutStatements())
         return most.hint or otherwise
 
 
 @dataclass(frozen=True)
 class Log:
-    """A log that is read while its `entries` are gone through, once; `kind` in words. As far as it
-    was read: `unread`, lines that say nothing a replay could use, and `notes`, what the log does
-    not tell apart, with what follows from that. `has_inner`: what triggers and functions sent is
-    written as the session's own. `unplayed` are those that a server has counted, and not kept as
-    they were sent.
+    """A log that is read while its `entries` are iterated, once; `kind` in words. As far as it was
+    read: `unread`, lines that a replay cannot use, and `notes`, what the log does not separate,
+    with the consequences. `has_inner`: what triggers and functions sent is written as the session's
+    own. `unplayed` are those that a server has counted, and not kept as they were sent.
     """
 
     kind: str
@@ -191,7 +185,7 @@ def find_parameters(sql: str) -> Iterator[Parameter]:
 
 
 def _find_end(sql: str, kind: str, opener: str, at: int) -> int:
-    """Where ends what was opened before `at`; the text's end where it does not."""
+    """Return the end of what was opened before `at`, or the text's end."""
     if kind == "escaped":
         ended = _ESCAPED_END.match(sql, at)
         return ended.end() if ended else len(sql)
@@ -208,14 +202,12 @@ def _find_end(sql: str, kind: str, opener: str, at: int) -> int:
 
 
 def count_parameters(sql: str) -> int:
-    """How many values a text needs."""
     if "$" not in sql:
         return 0
     return max((it.number + 1 for it in find_parameters(sql)), default=0)
 
 
 def insert_values(sql: str, values: Sequence[str | None]) -> str:
-    """The text with its values in it."""
     found = [it for it in find_parameters(sql) if 0 <= it.number < len(values)]
     literals = list[str]()
     for it in found:
@@ -260,7 +252,7 @@ class Different:
         self._other_tables = Counter[str]()
 
     def read(self, entry: LogEntry) -> tuple[int, Statement]:
-        """The statement of an entry, and its number."""
+        """Return the statement of an entry, and its number."""
         short = self._shorten(entry.sql)
         number = self._by_text.get(short)
         if number is not None:
@@ -288,7 +280,7 @@ class Different:
         return self.statements[number] if number >= 0 else read_statement(sql, self._dialect)
 
     def keep(self, number: int, statement: Statement, entry: LogEntry) -> None:
-        """One more of a statement is kept; the first is its example."""
+        """Count one more of a statement; the first is its example."""
         if number >= 0:
             is_first = not self.counts[number] and number not in self.examples
             if is_first and len(entry.sql) <= EXAMPLE:
@@ -300,14 +292,14 @@ class Different:
             self._other_tables.update(statement.tables)
 
     def take_back(self, number: int, statement: Statement) -> None:
-        """One that was kept is not."""
+        """Uncount one that was kept."""
         if number >= 0:
             self.counts[number] -= 1
         else:
             self._other_tables.subtract(statement.tables)
 
     def forget(self, kind: Kind) -> int:
-        """Statements of a kind are not played after all; how many were kept."""
+        """Uncount statements of a kind that are not played after all; return how many were kept."""
         found = [n for n, each in enumerate(self.statements) if each.kind == kind]
         total = sum(self.counts[n] for n in found)
         self.counts = [0 if n in found else it for n, it in enumerate(self.counts)]

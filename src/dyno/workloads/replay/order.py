@@ -33,9 +33,9 @@ END = b"/* the session ends */"
 
 @dataclass(frozen=True)
 class StatementClass:
-    """Statements that are alike but for their literals; `name` is what a timed play counts them
-    under, empty where it counts them with others. `tables` are those that it names. A server was
-    sent `calls` of it (0: as many as the log has).
+    """Statements that are alike but for their literals; a timed play counts them under `name`, or
+    with others if it is empty. `tables` are those that it names. A server was sent `calls` of it
+    (0: as many as the log has).
     """
 
     digest: str
@@ -46,7 +46,7 @@ class StatementClass:
 
     @property
     def is_only_prepared(self) -> bool:
-        """Are its values not known?"""
+        """Return whether its values are unknown."""
         return self.digest.startswith(PREPARED)
 
 
@@ -73,11 +73,9 @@ class OrderedLog:
 
     @property
     def events(self) -> Path:
-        """What the driver plays."""
         return self.folder / EVENTS
 
     def list_statements(self) -> Iterator[OrderedStatement]:
-        """All statements in their order, without the ends of sessions."""
         with self.events.open("rb") as events, (self.folder / NUMBERS).open("rb") as numbers:
             events.read(LENGTH.size)
             while head := events.read(EVENT.size):
@@ -151,7 +149,7 @@ def write_order(
 def _merge(
     selection: Selection, sessions: Sequence[LogSession]
 ) -> Iterator[tuple[int, SpoolRecord | None]]:
-    """The records of all sessions by time, then by line; None where a session has ended."""
+    """Yield the records of all sessions by time, then by line; None when a session has ended."""
 
     def follow(
         session: int, records: Iterator[tuple[SpoolRecord, Statement]]
@@ -168,7 +166,7 @@ def _merge(
 
 
 def read_order(script: Path) -> OrderedLog | None:
-    """The log that a script replays, in its order; None where it was not laid out so."""
+    """Return the log that a script replays, in its order; None if it was not laid out so."""
     file = script.parent / CLASSES
     if not file.is_file():
         return None
@@ -187,12 +185,10 @@ EVENT, LENGTH = struct.Struct("<QIIi"), struct.Struct("<i")
 
 
 def encode(text: str) -> bytes:
-    """The bytes that were logged."""
     return text.encode(errors="surrogateescape")
 
 
 def encode_values(values: Sequence[str | None]) -> bytes:
-    """Values as a file has them."""
     parts = list[bytes]()
     for value in values:
         said = encode(value) if value is not None else b""

@@ -26,8 +26,8 @@ CALLS = 1 << 12
 
 @dataclass
 class _Sending:
-    """What a session has sent last, and what was sent because of it: tables written to, and
-    the texts of both.
+    """What a session has sent last, and what that caused: tables written to, and the texts of
+    both.
     """
 
     tables: set[str] = field(default_factory=set)
@@ -36,8 +36,6 @@ class _Sending:
 
 
 class RoutineStatements:
-    """Statements in bodies of triggers and functions, found again where a log has them."""
-
     def __init__(self, texts: Iterable[str], dialect: Dialect) -> None:
         self._quoting = dialect.quoting
         #: By the tables that they name: their tokens, and the kinds and names of what holds them.
@@ -59,7 +57,9 @@ class RoutineStatements:
             known.setdefault(tuple(_spell(body)), set()).add(source)
 
     def has_sent(self, entry: LogEntry, statement: Statement) -> bool:
-        """Is this of a trigger or a function which the session's last statement has fired?"""
+        """Return whether this is of a trigger or a function which the session's last statement has
+        fired.
+        """
         if not self._known:
             return False
         sending = self._sessions.setdefault(entry.session, _Sending())
@@ -136,14 +136,13 @@ def _split_body(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
 
 
 def _quote_names(tokens: Sequence[Token]) -> Iterator[Token]:
-    """A token each, as a statement has it."""
     for token in tokens:
         quoted = "`" + token.text.replace("`", "``") + "`"
         yield Token("name", quoted) if token.kind == "name" else token
 
 
 def _spell(tokens: Sequence[Token]) -> Iterator[str]:
-    """Tokens that are alike wherever servers take them for the same, local variables by name."""
+    """Yield tokens that are alike if servers take them for the same, local variables by name."""
     at, end = 0, len(tokens) - (bool(tokens) and tokens[-1].mark == ";")
     while at < end:
         token = tokens[at]

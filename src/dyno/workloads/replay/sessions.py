@@ -61,8 +61,6 @@ OTHER_URL = "name that database in the URL"
 
 
 class TimedStatement(NamedTuple):
-    """A statement to be played, `at_s` after the first of all."""
-
     at_s: float
     sql: str
     values: tuple[str | None, ...]
@@ -76,8 +74,8 @@ class LogSession:
     the session's own state. `database` is where it was first, `met_s` when that was; `moves`: it
     was in others later.
 
-    Of the transaction that is read: does BEGIN (`is_open`) or autocommit (`is_manual`) make it one,
-    the place of its first statement (None without one), and does it write?
+    Of the transaction that is read: whether BEGIN (`is_open`) or autocommit (`is_manual`) makes it
+    one, the place of its first statement (None without one), and whether it writes.
     """
 
     name: str
@@ -96,11 +94,9 @@ class LogSession:
 
     @property
     def span_s(self) -> tuple[float, float]:
-        """From its first statement to the end of its last."""
         return self.began_s, self.kept.last_s[1]
 
     def end_transaction(self) -> None:
-        """What follows is another one."""
         self.is_open, self.has_written, self.place = False, False, None
 
 
@@ -157,16 +153,13 @@ class Selection:
 
     @property
     def span_s(self) -> float:
-        """From the first statement to the last."""
         ends = (session.kept.last_s[0] for session in self.sessions)
         return max(ends, default=self.began_s) - self.began_s if self.sessions else 0.0
 
     def count_tables(self) -> Counter[str]:
-        """The tables that are needed, and how many statements name each."""
         return self.different.count_tables()
 
     def add(self, entry: LogEntry) -> None:
-        """The next entry of the log."""
         self.read += 1
         if entry.at_s < self.began_s and not entry.letters:
             self.began_s = entry.at_s
@@ -213,7 +206,7 @@ class Selection:
         return ON_A_COPY if self.asks else WITH_WRITES
 
     def _leave(self, why: str, entry: LogEntry, statement: Statement, hint: str = "") -> None:
-        """A statement that is not played for what its text says."""
+        """Leave out a statement for what its text says."""
         self.left_out.add(why, entry.line, _shorten(statement.digest), hint)
 
     def _meet(self, entry: LogEntry) -> LogSession:
@@ -223,7 +216,9 @@ class Selection:
         return session
 
     def _note_statement(self, session: LogSession, entry: LogEntry, statement: Statement) -> bool:
-        """What a statement that is no plain read does to what follows; does it stand alone?"""
+        """Note what a statement that is no plain read does to what follows; return whether it
+        stands alone.
+        """
         kind = statement.kind
         if kind == "use":
             self._databases[strip_schema(statement.digest.partition(" ")[2])] += 0
@@ -241,7 +236,7 @@ class Selection:
     def _add_within(
         self, session: LogSession, entry: LogEntry, number: int, statement: Statement
     ) -> None:
-        """A statement within a transaction, which is left out as a whole if it writes."""
+        """Add a statement within a transaction, which is left out as a whole if it writes."""
         if session.place is None:
             session.place = len(session.kept)
         if statement.kind == "write":
@@ -253,7 +248,7 @@ class Selection:
             self._keep(session, entry, number, statement)
 
     def _leave_transaction(self, session: LogSession) -> None:
-        """What the session's transaction has read is not played, nor what it will read."""
+        """Leave out what the session's transaction has read, and what it will read."""
         if session.has_written or session.place is None:
             return
         session.has_written = True
@@ -263,7 +258,7 @@ class Selection:
             self.left_out.add(WITHIN_WRITES, record.line, _shorten(digest), self._writes_hint)
 
     def _leave_damaged(self, entry: LogEntry, session: LogSession) -> None:
-        """A statement whose text is not there as it was: it may have written."""
+        """Leave out a statement whose text is not there as it was: it may have written."""
         start = " ".join(entry.sql.split())[:40]
         if entry.letters:
             shown = f"{entry.letters:,} characters, {start} …"
@@ -273,7 +268,7 @@ class Selection:
         self._leave_possible_write(session)
 
     def _leave_possible_write(self, session: LogSession) -> None:
-        """A statement that is not known may have written: its transaction is left out, too."""
+        """Leave out the transaction of a statement that is unknown: it may have written."""
         if not self._writes and (session.is_open or session.is_manual):
             session.place = len(session.kept) if session.place is None else session.place
             self._leave_transaction(session)
@@ -311,7 +306,7 @@ class Selection:
         self.different.take_back(record.number, statement)
 
     def end(self) -> Selection:
-        """The log has ended: what could not be known before is left out now."""
+        """End the log: leave out what could not be known before."""
         self.databases = tuple(sorted(filter(None, self._databases)))
         if len(self.databases) > 1 and not self._dialect.use:
             self._only = max(self._databases.items(), key=lambda it: (bool(it[0]), it[1]))[0]
@@ -330,7 +325,7 @@ class Selection:
         return self
 
     def _find_absent(self) -> set[str]:
-        """Tables that statements name, and neither the copy has nor the log makes."""
+        """Return the tables that statements name, and neither the copy has nor the log makes."""
         if self._find_tables is None:
             return set()
         needed = self.count_tables()
@@ -338,7 +333,7 @@ class Selection:
         return {strip_schema(it) for it in needed} - set(self._find_tables(needed)) - made
 
     def _sift(self, session: LogSession) -> None:
-        """Counts what will not be played, for a reason or as nothing of its session works."""
+        """Count what will not be played, for a reason or as nothing of its session works."""
         for is_played in (False, True) if session.working else (True,):
             if is_played and session.working:
                 return
@@ -366,7 +361,7 @@ class Selection:
         return ""
 
     def _build_use(self, database: str) -> str:
-        """What brings a session into its database where there are several."""
+        """Return what brings a session into its database if there are several."""
         is_needed = len(self.databases) > 1 and database and self._dialect.use
         if not is_needed or self._others:
             return ""
@@ -375,13 +370,13 @@ class Selection:
         return use if is_played else ""
 
     def _count_added(self, session: LogSession) -> int:
-        """Statements that bring a session into its databases and stand in no log."""
+        """Count statements that bring a session into its databases and are in no log."""
         if not session.moves:
             return bool(self._build_use(session.database))
         return sum(record.line == NO_LINE for record, _ in self.find_records(session))
 
     def find_state(self, session: LogSession) -> tuple[str, ...]:
-        """What a session does to its own state, as texts in order."""
+        """Return what a session does to its own state, as texts in order."""
         return tuple(dict.fromkeys([self._build_use(session.database), *session.state]))
 
     def find_records(self, session: LogSession) -> Iterator[tuple[SpoolRecord, Statement]]:
@@ -407,7 +402,6 @@ class Selection:
             yield record, statement
 
     def find_played(self, session: LogSession) -> Iterator[TimedStatement]:
-        """The statements of a session that are played, in order."""
         began_s = self.began_s
         for record, statement in self.find_records(session):
             at_s, number, _, sql, values, _, _ = record
@@ -419,7 +413,6 @@ NO_LINE = 0
 
 
 def _read_used(sql: str) -> str:
-    """The database that a USE names."""
     return sql.strip("; \t\r\n")[len("use") :].strip().strip("`").replace("``", "`")
 
 
@@ -428,7 +421,6 @@ def _shorten(digest: str) -> str:
 
 
 def _is_autocommit_off(sql: str, quoting: Quoting) -> bool:
-    """Does a text that sets `autocommit` leave it off?"""
     try:
         tokens = [it for it in read_tokens(sql, quoting) if it.mark not in (":", "=")]
     except UnreadableError:
@@ -442,8 +434,9 @@ def _is_autocommit_off(sql: str, quoting: Quoting) -> bool:
 
 
 def _has_name(others: re.Pattern[str], entry: LogEntry, statement: Statement) -> bool:
-    """Does it name one of these databases? Texts hold no names, but for what stands in double
-    quotes, which a session may read as one."""
+    """Return whether it names one of these databases. Texts hold no names, except in double quotes,
+    which a session may read as a name.
+    """
     return bool(others.search(statement.digest)) or (
         '"' in entry.sql and bool(others.search(entry.sql))
     )
@@ -464,7 +457,7 @@ def select_statements(
 
 @contextmanager
 def pause_collector() -> Iterator[None]:
-    """Pauses what looks for cycles: a log's entries make none, and are many."""
+    """Pause the collector of cycles: a log's entries make none, and are many."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

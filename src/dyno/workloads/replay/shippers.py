@@ -28,10 +28,10 @@ class NumberedLine(NamedTuple):
 class ShippedLine(NamedTuple):
     """A line without what its shipper wrote before it.
 
-    `stream`: which container or program it is of. `writer`: lines of one writer are put together
-    where others write between them; `begins` a message of it, which the following go on with.
-    `joins`: it goes on within the line before; `is_cut`: the next one goes on with it. `at`: when
-    it was shipped, as PostgreSQL writes a time, and `process`: who wrote it; "" where not said.
+    `stream`: which container or program it is of. `writer`: lines of one writer are joined across
+    those of others; `begins` a message of it, which the following continue. `joins`: it continues
+    the line before; `is_cut`: the next one continues it. `at`: when it was shipped, as PostgreSQL
+    writes a time, and `process`: its writer; "" if unknown.
     """
 
     stream: str
@@ -45,8 +45,6 @@ class ShippedLine(NamedTuple):
 
 
 class Shipper(Protocol):
-    """Reads lines of one shipper."""
-
     name: str
 
     def unpack(self, line: str) -> ShippedLine | None:
@@ -60,7 +58,6 @@ YEAR = 2000
 
 
 def _convert_time(text: str) -> str:
-    """A shipper's time as PostgreSQL writes one."""
     if text[:1].isdigit():
         time, offset = re.match(r"([\d:.]+)Z?(.*)", text[11:]).groups()  # type: ignore[union-attr]
         return f"{text[:10]} {time} {offset}".rstrip()
@@ -85,7 +82,6 @@ class Syslog:
     _own = re.compile(r"\b(?:DETAIL|HINT|CONTEXT|STATEMENT|QUERY|LOCATION):  ")
 
     def unpack(self, line: str) -> ShippedLine | None:
-        """A line; where the server numbers the parts of a message, these are put together."""
         found = self._form.match(line)
         if found is None:
             return None
@@ -110,7 +106,6 @@ class ContainerRuntime:
     _form = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S* (stdout|stderr) ([FP])(?:$| (.*))")
 
     def unpack(self, line: str) -> ShippedLine | None:
-        """A line."""
         found = self._form.match(line)
         return ShippedLine(found[1], found[3] or "", is_cut=found[2] == "P") if found else None
 
@@ -125,7 +120,6 @@ class Compose:
     )
 
     def unpack(self, line: str) -> ShippedLine | None:
-        """A line."""
         found = self._form.match(line)
         return ShippedLine(found[1], found[2] or "") if found else None
 
@@ -137,7 +131,6 @@ class Pods:
     _form = re.compile(r"^\[(pod/[^\s\]]+)\](?: (.*)|)$")
 
     def unpack(self, line: str) -> ShippedLine | None:
-        """A line."""
         found = self._form.match(line)
         return ShippedLine(found[1], found[2] or "") if found else None
 
@@ -149,7 +142,6 @@ class Timestamps:
     _form = re.compile(rf"^({_ISO})(?: (.*)|)$")
 
     def unpack(self, line: str) -> ShippedLine | None:
-        """A line."""
         found = self._form.match(line)
         return ShippedLine("", found[2] or "", at=_convert_time(found[1])) if found else None
 
@@ -246,7 +238,6 @@ def find_shipper(head: Sequence[str]) -> tuple[Shipper, dict[str, list[str]]] | 
 
 
 def enumerate_shipped(lines: Iterable[str], shipper: Shipper) -> Iterator[tuple[int, ShippedLine]]:
-    """The lines of a shipper among these."""
     for number, line in enumerate(lines, 1):
         if shipped := shipper.unpack(line):
             yield number, shipped
@@ -283,7 +274,6 @@ class _Waiting:
         self.add(number, shipped, False)
 
     def add(self, number: int, shipped: ShippedLine, is_joined: bool) -> None:
-        """One more line, or the rest of the last."""
         self.size += len(shipped.text)
         if is_joined:
             self.lines[-1][1].append(shipped.text)
@@ -292,7 +282,6 @@ class _Waiting:
             self.lines.append((line, [shipped.text]))
 
     def end(self) -> Iterator[tuple[str, NumberedLine]]:
-        """All lines."""
         for line, parts in self.lines:
             yield self.stream, line._replace(text="".join(parts))
 

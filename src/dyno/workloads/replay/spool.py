@@ -27,7 +27,6 @@ class SpoolRecord(NamedTuple):
 
     @property
     def span_s(self) -> tuple[float, float]:
-        """When it was sent, and had been answered."""
         return self.at_s, self.at_s + self.duration_s
 
 
@@ -54,11 +53,9 @@ class Chain:
         self._first = 0
 
     def __len__(self) -> int:
-        """How many records."""
         return self._first + len(self._tail)
 
     def append(self, record: SpoolRecord) -> None:
-        """One more record."""
         if not self._tail:
             self._spool.changed[id(self)] = self
         self._tail.append(record)
@@ -78,11 +75,10 @@ class Chain:
 
     @property
     def last_s(self) -> tuple[float, float]:
-        """When the last was sent, and had been answered."""
         return self._tail[-1].span_s if self._tail else self._blocks[-1].last_s
 
     def take_back(self, place: int) -> Iterator[SpoolRecord]:
-        """Says the records from `place` on; once all were said they are gone."""
+        """Yield the records from `place` on; once all are read they are gone."""
         yield from self._iterate_from(place)
         if place >= self._first:
             del self._tail[place - self._first :]
@@ -97,7 +93,6 @@ class Chain:
             self._tail, self._first = [], place
 
     def write(self) -> None:
-        """Brings what is in memory to disk."""
         if self._tail:
             self._blocks.append(self._spool.write(self._tail, self._first))
             self._first += len(self._tail)
@@ -105,7 +100,7 @@ class Chain:
 
 
 class Spool:
-    """The file of all chains, in `folder`; nothing can be read any more once it was left."""
+    """The file of all chains, in `folder`; nothing can be read after its exit."""
 
     def __init__(self, folder: Path, in_memory_most: int = IN_MEMORY) -> None:
         self.in_memory_most = in_memory_most
@@ -115,22 +110,19 @@ class Spool:
         self.in_memory, self.changed = 0, dict[int, Chain]()
 
     def __enter__(self) -> Self:
-        """Nothing more."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Gives the room on disk back."""
+        """Free the room on disk."""
         self._file.close()
 
     def write_all(self) -> None:
-        """Brings what is in memory to disk."""
         for chain in self.changed.values():
             chain.write()
         self.changed.clear()
         self.in_memory = 0
 
     def write(self, records: list[SpoolRecord], first: int) -> _Block:
-        """Appends records."""
         data = marshal.dumps([tuple(record) for record in records])
         self._file.seek(self._end)
         self._file.write(data)
@@ -139,6 +131,5 @@ class Spool:
         return block
 
     def read(self, block: _Block) -> list[SpoolRecord]:
-        """The records of a block."""
         self._file.seek(block.offset)
         return [SpoolRecord._make(each) for each in marshal.loads(self._file.read(block.length))]

@@ -134,8 +134,8 @@ class Statement:
 
 
 def read_statement(text: str, dialect: Dialect) -> Statement:
-    """The statement that `text` is to servers of a family, whatever its literals and comments: what
-    rests on their values has to be judged by the text.
+    """Return the statement that `text` is to servers of a family, whatever its literals and
+    comments: what depends on their values has to be judged by the text.
     """
     short = shorten(text, dialect.quoting)
     if len(short) > LONGEST:
@@ -144,7 +144,6 @@ def read_statement(text: str, dialect: Dialect) -> Statement:
 
 
 def _judge_anew(short: str, dialect: Dialect) -> Statement:
-    """The statement that a shortened text is."""
     words = split(short, dialect.quoting)
     if isinstance(words, str):
         return Statement("unknown", short[:60], why=f"it ends within a {words}")
@@ -154,7 +153,6 @@ def _judge_anew(short: str, dialect: Dialect) -> Statement:
 
 
 def _judge_one(words: list[Token], dialect: Dialect) -> Statement:
-    """The statement that tokens are."""
     words = words[next((at for at, (_, token) in enumerate(words) if token != "("), len(words)) :]
     if not words:
         return Statement("unknown", "", why="it is empty")
@@ -271,7 +269,7 @@ def _find_kind(words: list[str], first: Token) -> tuple[Kind, str]:
 
 
 def _is_for_server(tokens: Sequence[Token]) -> bool:
-    """Does it change the server as a whole: its accounts, its variables, its files?"""
+    """Return whether it changes the server as a whole: its accounts, its variables, its files."""
     words = [token.upper() for kind, token in tokens if kind == "word"]
     if tokens[0][0] != "word" or not words:
         return False
@@ -290,7 +288,9 @@ def _is_for_server(tokens: Sequence[Token]) -> bool:
 
 
 def _is_server_set(tokens: Sequence[Token]) -> bool:
-    """`SET GLOBAL x`, `SET a = 1, @@PERSIST.b = 2`, `SET PASSWORD`, `SET DEFAULT ROLE`."""
+    """Return whether it is `SET GLOBAL x`, `SET a = 1, @@PERSIST.b = 2`, `SET PASSWORD`, `SET
+    DEFAULT ROLE`.
+    """
     for at, (kind, token) in enumerate(tokens):
         word = token.upper()
         if kind == "mark" and word.startswith(("@@GLOBAL", "@@PERSIST")):
@@ -304,7 +304,6 @@ def _is_server_set(tokens: Sequence[Token]) -> bool:
 
 
 def _is_making_table(words: list[str]) -> bool:
-    """`SELECT … INTO new_table FROM` of PostgreSQL; INTO behind FROM fills variables."""
     return words.index("INTO") < words.index("FROM")
 
 
@@ -346,7 +345,7 @@ def _find_tables(words: list[Token], catalogs: tuple[str, ...]) -> frozenset[str
 
 
 def _is_bare_update(words: list[Token], at: int) -> bool:
-    """Does no table stand behind this UPDATE?"""
+    """Return whether no table stands behind this UPDATE."""
     before = words[at - 1][1].upper() if at else ""
     after = words[at + 1][1].upper() if at + 1 < len(words) else ""
     return before in _BEFORE_BARE_UPDATE or after == "SET"
@@ -396,7 +395,9 @@ def _find_openers(words: list[Token]) -> list[int]:
 
 
 def _is_within_call(words: list[Token], openers: list[int], at: int) -> bool:
-    """`extract(year FROM x)`, `trim(a FROM b)`, `IS DISTINCT FROM`: a FROM that names no table."""
+    """Return whether this FROM names no table: `extract(year FROM x)`, `trim(a FROM b)`, `IS
+    DISTINCT FROM`.
+    """
     if at and words[at - 1][1].upper() == "DISTINCT":
         return True
     opener = openers[at]
