@@ -58,8 +58,8 @@ class Offer:
 @dataclass(frozen=True)
 class AvailableBuild:
     """A build as it is listed: `candidate` is what a comparison takes, `date` the day of its newest
-    file (`2026-10-20`; empty where that is not known), `entries` those of the cache, `refusal` why
-    this host cannot have it. `size_bytes` is what it takes in the cache.
+    file (`2026-10-20`; empty if unknown), `entries` those of the cache, `refusal` why this host
+    cannot have it. `size_bytes` is what it takes in the cache.
     """
 
     engine: str
@@ -146,7 +146,7 @@ def _group_by_version(entries: Iterable[CacheEntry]) -> dict[str, list[CacheEntr
 
 
 def _find_refusal(offer: Offer, find: Find, machine: str) -> str:
-    """Why this host cannot have it; empty where nothing is known that speaks against it."""
+    """Return why this host cannot have it, or ""."""
     if offer.machines and machine not in offer.machines:
         return f"made for {' or '.join(sorted(offer.machines))}, this is {machine}"
     lacking = [tool for tool in TOOLS[offer.source] if find(tool) is None]
@@ -154,7 +154,7 @@ def _find_refusal(offer: Offer, find: Find, machine: str) -> str:
 
 
 def _find_newest_day(entries: Iterable[CacheEntry]) -> str:
-    """The day of the newest file that an archive brought with its date."""
+    """Return the day of the newest file that an archive dates."""
     files = (path.lstat() for entry in entries for path in _list_files(entry.path))
     dated = [
         found.st_mtime

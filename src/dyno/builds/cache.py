@@ -39,7 +39,7 @@ PAUSE_S = 0.1
 
 @contextmanager
 def hold_lock(file: Path, waiting: Callable[[], object]) -> Iterator[None]:
-    """Holds the lock `file`, which it makes; calls `waiting` first where somebody else does."""
+    """Hold the lock `file`, made if missing; call `waiting` first if another process holds it."""
     heed = subprocesses.Heed()
     with file.open("w") as lock:
         if not try_lock(lock.fileno()):
@@ -52,7 +52,7 @@ def hold_lock(file: Path, waiting: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def share_entry(entry: Path) -> Iterator[None]:
-    """Shares the lock of the folder `entry`; `HostError` where there is none any more."""
+    """Share the lock of the folder `entry`; `HostError` if it is gone."""
     try:
         handle = os.open(entry, os.O_RDONLY | os.O_DIRECTORY)
     except FileNotFoundError:
@@ -68,7 +68,7 @@ def share_entry(entry: Path) -> Iterator[None]:
 
 @contextmanager
 def claim_unused(entry: Path) -> Iterator[bool]:
-    """Says whether nobody uses the folder `entry`, and lets nobody begin to meanwhile."""
+    """Yield whether the folder `entry` is unused, and keep it unused meanwhile."""
     try:
         handle = os.open(entry, os.O_RDONLY | os.O_DIRECTORY)
     except FileNotFoundError:
@@ -81,7 +81,7 @@ def claim_unused(entry: Path) -> Iterator[bool]:
 
 
 def is_used(entry: Path) -> bool:
-    """Does somebody use the folder `entry` just now?"""
+    """Return whether a process uses the folder `entry` now."""
     with claim_unused(entry) as free:
         return not free
 
@@ -122,7 +122,6 @@ class CacheEntry:
 
 
 def find_root() -> Path:
-    """The cache's folder; it need not exist yet."""
     own, shared = os.environ.get("DYNO_CACHE"), os.environ.get("XDG_CACHE_HOME")
     if own:
         return Path(own).expanduser().absolute()
@@ -132,10 +131,10 @@ def find_root() -> Path:
 
 
 def ensure_entry(kind: str, name: str, make: Callable[[Path], None], say: Say) -> Path:
-    """The entry's folder; where it is missing, `make` fills an empty one that becomes it.
+    """Return the entry's folder; if it is missing, `make` fills an empty one that becomes it.
 
-    Safe among threads and processes: one makes, the others wait. What `make` raises passes
-    through and leaves nothing behind; `HostError` where the cache cannot be written.
+    Safe among threads and processes: one makes, the others wait. What `make` raises passes through
+    and leaves nothing behind; `HostError` if the cache cannot be written.
     """
     home = find_root() / kind / name
     try:
@@ -151,16 +150,18 @@ def ensure_entry(kind: str, name: str, make: Callable[[Path], None], say: Say) -
 
 
 def choose_mode(home: Path) -> int:
-    """Programs must be reached by a server's user; data and statements are for us alone."""
+    """Return the mode: a server's user must reach programs; data and statements are for us
+    alone.
+    """
     return 0o700 if home.parent.name in PRIVATE else 0o755
 
 
 @contextmanager
 def hold_resumed_folder(kind: str, name: str) -> Iterator[Path]:
-    """A folder for what the entry `name` is being made of: it stays where that fails, so that what
-    was fetched is not fetched again, and goes with `dyno clean`, or once the entry is made.
+    """Hold a folder for what the entry `name` is being made of: it stays if that fails, so that
+    what was fetched is not fetched again, and goes with `dyno clean`, or once the entry is made.
 
-    Only whoever makes the entry may call it: its lock guards the folder.
+    Only the maker of the entry may call it: its lock guards the folder.
     """
     folder = find_root() / kind / f"{UNDER_WAY}{name}{ARCHIVES}"
     folder.mkdir(exist_ok=True)
@@ -170,10 +171,10 @@ def hold_resumed_folder(kind: str, name: str) -> Iterator[Path]:
 
 @contextmanager
 def make_work_folder(kind: str) -> Iterator[Path]:
-    """A folder beside the entries of `kind`, for one that is named by its content; what is left in
-    it is removed. So is what a killed process left in such a folder.
+    """Make a folder beside the entries of `kind`, for one that is named by its content; remove what
+    is left in it, and what a killed process left in such a folder.
 
-    What cannot be removed is swept by the next run, which says where it cannot either.
+    What cannot be removed is left to the next run, which reports it.
     """
     parent = find_root() / kind
     prefix = f"{UNDER_WAY}work-"
@@ -200,7 +201,9 @@ def _build_not_filled_error(refused: OSError, name: str) -> HostError:
 
 
 def _explain(refused: OSError, name: str) -> str:
-    """What the system refused, and of which file; of many that could not be copied, the first."""
+    """Return what the system refused, and of which file; of many that could not be copied, the
+    first.
+    """
     if isinstance(refused, shutil.Error) and isinstance(refused.args[0], list):
         _, target, why = refused.args[0][0]
         full = OSError(errno.ENOSPC, why) if os.strerror(errno.ENOSPC) in str(why) else refused
@@ -217,7 +220,6 @@ def list_entries() -> list[CacheEntry]:
 
 
 def find_entries(kind: str, pattern: str = "*") -> list[CacheEntry]:
-    """Entries of one kind whose names match, the longest unused first."""
     folders = (path for path in (find_root() / kind).glob(pattern) if path.is_dir())
     made = (_read_entry(path) for path in folders if path.name[0] != ".")
     return sorted(made, key=lambda entry: entry.used_s)
@@ -225,9 +227,9 @@ def find_entries(kind: str, pattern: str = "*") -> list[CacheEntry]:
 
 @contextmanager
 def keep_entries(files: Iterable[Path]) -> Iterator[None]:
-    """Keeps the entries that `files` lie in from being removed; a file elsewhere is nobody's.
+    """Keep the entries that `files` lie in from being removed; other files are left alone.
 
-    `HostError` where one is not there any more.
+    `HostError` if one is gone.
     """
     home, places = find_root().resolve(), [file.resolve() for file in files]
     within = [place.relative_to(home).parts[:2] for place in places if place.is_relative_to(home)]
@@ -238,7 +240,7 @@ def keep_entries(files: Iterable[Path]) -> Iterator[None]:
 
 
 def remove(entry: CacheEntry) -> bool:
-    """Frees an entry, in one step for whoever looks for it meanwhile; False where a run uses it."""
+    """Remove an entry, in one step for other processes; False if a run uses it."""
     with _hold_alone(entry.kind, entry.name, lambda _: None), claim_unused(entry.path) as free:
         if free and entry.path.exists():
             doomed = Path(tempfile.mkdtemp(prefix=UNDER_WAY, dir=entry.path.parent))
@@ -253,12 +255,12 @@ _COPYING = threading.Lock()
 
 
 def list_unfinished() -> list[Path]:
-    """The folders of entries that are being made or removed, or were when we were killed."""
+    """Return the folders of entries that are being made or removed, or were when we were killed."""
     return sorted(path for path in find_root().glob(f"*/{UNDER_WAY}*") if path.is_dir())
 
 
 def remove_unfinished(path: Path) -> None:
-    """Removes such a folder, unless somebody alive is at it; `OSError` where a part stays."""
+    """Remove such a folder, unless a living process is at it; `OSError` if a part stays."""
     name = path.name.removeprefix(UNDER_WAY)[:-SUFFIX]
     if not name:  # it was on its way out, in a folder without its name
         name = next((each.name for each in path.iterdir()), "")
@@ -280,8 +282,8 @@ def compute_sources_sha256(*names: str) -> str:
 
 
 def copy(source: Path, target: Path) -> None:
-    """Makes the folder `target` from `source`, with owners and times, and shared blocks where the
-    file system can; `HostError` where that fails, or takes longer than `COPY_S`.
+    """Make the folder `target` from `source`, with owners and times, and shared blocks if the file
+    system can; `HostError` if that fails, or takes longer than `COPY_S`.
     """
     command = ["cp", "--archive", "--reflink=auto", str(source), str(target)]
     try:
@@ -296,7 +298,7 @@ def copy(source: Path, target: Path) -> None:
 
 
 def trim(kind: str, most_bytes: int) -> None:
-    """Removes unused entries of `kind`, the oldest first, until they take `most_bytes` or less."""
+    """Remove unused entries of `kind`, the oldest first, until they take `most_bytes` or less."""
     own = find_entries(kind)
     total = sum(entry.size_bytes for entry in own)
     for entry in own:
@@ -320,9 +322,9 @@ def _read_entry(path: Path) -> CacheEntry:
 
 
 def _make(home: Path, make: Callable[[Path], None]) -> None:
-    """Fills a folder beside `home` and renames it; sweeps what a killed process left there.
+    """Fill a folder beside `home` and rename it; sweep what a killed process left there.
 
-    What cannot be removed is swept by the next run, which says where it cannot either.
+    What cannot be removed is left to the next run, which reports it.
     """
     for stale in home.parent.glob(f"{UNDER_WAY}{home.name}-*"):
         shutil.rmtree(stale, ignore_errors=True)
@@ -342,7 +344,6 @@ def _make(home: Path, make: Callable[[Path], None]) -> None:
 
 
 def _hold_alone(kind: str, name: str, say: Say) -> AbstractContextManager[None]:
-    """Holds the lock under which the entry is made or removed."""
     (find_root() / kind).mkdir(parents=True, exist_ok=True)
     (find_root() / LOCKS).mkdir(exist_ok=True)
     lock = find_root() / LOCKS / f"{kind}-{name}"

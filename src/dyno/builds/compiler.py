@@ -41,17 +41,15 @@ class Recipe:
 
 @dataclass(frozen=True)
 class CompiledLibrary:
-    """A library and what made it, for the record."""
-
     program: Path
     facts: dict[str, str]
 
 
 def compile_library(recipe: Recipe, say: Say) -> CompiledLibrary:
-    """The recipe's library, from the cache or compiled now.
+    """Return the recipe's library, from the cache or compiled now.
 
-    `$CC` chooses the compiler (`cc`). `HostError` where there is none, `UsageError` with the
-    compiler's last lines where it fails: its flags are the user's.
+    `$CC` chooses the compiler (`cc`). `HostError` if there is none, `UsageError` with the
+    compiler's last lines if it fails: its flags are the user's.
     """
     compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
     facts = {
@@ -83,7 +81,6 @@ def _split_words(flags: str) -> list[str]:
 
 
 def _read_version(compiler: list[str]) -> str:
-    """The first line of `cc --version`: it names the compiler and its release."""
     try:
         said = _ask_version(Path(shutil.which(compiler[0]) or compiler[0]), tuple(compiler))
     except (OSError, subprocess.TimeoutExpired):
@@ -98,7 +95,7 @@ def _ask_version(_: Path, compiler: tuple[str, ...]) -> str:
 
 
 def _run(command: list[str], recipe: Recipe, folder: Path) -> None:
-    """Compiles; what a compiler that is killed leaves of its own lies in `folder`, too."""
+    """Compile in `folder`, so that a killed compiler leaves its own files there, too."""
     try:
         own = {**os.environ, "TMPDIR": str(folder)}
         done = subprocesses.run_guarded(command, COMPILE_S, environment=own)

@@ -50,7 +50,6 @@ def fetch(name: str, version: str, say: Say, limit_s: float = FETCH_S) -> Path:
 
 
 def build_entry_pattern(name: str, version: str) -> tuple[str, str]:
-    """The cache's kind and name of a crate."""
     return "crate", f"{name}-{version}"
 
 

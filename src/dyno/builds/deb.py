@@ -37,10 +37,10 @@ TIME64 = "t64"
 
 
 def fetch(name: str, version: str, say: Say, beside: Sequence[str] = ()) -> Path:
-    """The folder that package `name` at exactly `version` fills, as `/` would look.
+    """Return the folder that package `name` at exactly `version` fills, as `/` would look.
 
     `beside` are more packages for the same folder, each `name` (apt's own choice of version) or
-    `name=version`: plugins, libraries. `HostError` where apt cannot get one of them.
+    `name=version`: plugins, libraries. `HostError` if apt cannot get one of them.
     """
     packages = [f"{name}={version}", *beside]
 
@@ -63,8 +63,8 @@ def fetch(name: str, version: str, say: Say, beside: Sequence[str] = ()) -> Path
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Puts a package's files into a folder; `HostError` where it cannot, and an archive that is
-    none goes, to be fetched anew.
+    """Put a package's files into a folder; `HostError` if it cannot; a damaged archive is removed,
+    to be fetched anew.
     """
     try:
         run(["dpkg-deb", "--extract", str(archive), str(folder)], folder)
@@ -77,9 +77,10 @@ def unpack(archive: Path, folder: Path) -> None:
 
 
 def fetch_library(package: str, soname: str, say: Say) -> Path:
-    """A folder with the shared library `soname`, and others of its `package`, and nothing else.
+    """Return a folder with the shared library `soname`, and others of its `package`, and nothing
+    else.
 
-    `HostError` where apt has no such package, or it holds no such library.
+    `HostError` if apt has no such package, or it holds no such library.
     """
     name, version = _find_package(package, say)
 
@@ -97,10 +98,10 @@ def fetch_library(package: str, soname: str, say: Say) -> Path:
 
 
 def find_installable_version(name: str, say: Say = lambda _: None) -> str:
-    """The version of package `name` that apt would install now; nothing of it is fetched.
+    """Return the version of package `name` that apt would install now; nothing of it is fetched.
 
-    apt takes a second to answer: an answer is kept for as long as what it is read from stays as it
-    is. `HostError` where there is no apt, or it knows no such package.
+    apt takes a second to answer: an answer is kept as long as the files that it depends on are
+    unchanged. `HostError` if there is no apt, or it knows no such package.
     """
     show = ["apt-cache", "show", "--no-all-versions", name, *_choose_lists(say)]
 
@@ -118,7 +119,7 @@ def find_installable_version(name: str, say: Say = lambda _: None) -> str:
 
 
 def _observe_apt() -> Iterator[tuple[str, int]]:
-    """Each file that an answer of `apt-cache` depends on, and when it was written."""
+    """Yield each file that an answer of `apt-cache` depends on, and when it was written."""
     program = shutil.which("apt-cache")
     for root in (*([Path(program)] if program else ()), LISTS, *APT_STATE):
         for file in (root, *sorted(root.rglob("*"))):
@@ -146,7 +147,7 @@ def _find_package(package: str, say: Say) -> tuple[str, str]:
 
 
 def _choose_lists(say: Say) -> list[str]:
-    """What apt must be told to find lists of packages: nothing where the system has its own."""
+    """Return apt's options for its lists of packages: none if the system has its own."""
     if shutil.which("apt-get") is None or any(LISTS.glob("*_Packages*")):
         return []
 
@@ -162,13 +163,12 @@ def _choose_lists(say: Say) -> list[str]:
 
 
 def count_days() -> int:
-    """The day by which lists of our own are named."""
     return int(time.time() // LISTS_S)
 
 
 def drop_lists(beginning: str) -> bool:
-    """Removes lists of our own whose names begin so: those of the days before, or that the mirror
-    has outrun. Were there any?
+    """Remove lists of our own whose names begin so: those of earlier days, or that the mirror has
+    superseded. Return whether there were any.
     """
     found = [entry for entry in cache.find_entries("apt") if entry.name.startswith(beginning)]
     removed = [cache.remove(entry) for entry in found]
@@ -191,8 +191,8 @@ LISTED_ONLY = " 404  "
 
 @dataclass(frozen=True)
 class Meaning:
-    """What some words of apt's mean for whoever reads them, and what can be done; `passing` where a
-    second try may mend it.
+    """What some words of apt's mean for the user, and what can be done; `passing` if a second try
+    may succeed.
     """
 
     words: tuple[str, ...]
@@ -256,7 +256,7 @@ UNREACHED = "apt must reach its mirrors (/etc/apt/sources.list.d), and the disk 
 
 
 class UnlikeLists(HostError):
-    """The mirror has not what the lists have, or the lists not what is asked for: newer ones may be
+    """The mirror lacks what the lists have, or the lists lack what is asked for: newer ones may be
     the remedy.
     """
 
@@ -287,7 +287,6 @@ def list_settings(folder: Path) -> list[str]:
 
 
 def make_list_folders(folder: Path) -> None:
-    """The folders that such lists need."""
     for place in ("lists", "archives"):
         (folder / place / "partial").mkdir(parents=True)
 
@@ -295,9 +294,9 @@ def make_list_folders(folder: Path) -> None:
 def run(
     command: Sequence[str], folder: Path, say: Say | None = None, limit_s: float = FETCH_S
 ) -> str:
-    """What the command writes; `HostError` with its last lines where it fails.
+    """Return what the command writes; `HostError` with its last lines if it fails.
 
-    It may fail once where it fetches, which `say` is told.
+    A command that fetches may fail once; `say` gets a note.
     """
     quietly = os.environ | {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
     once = partial(subprocesses.run_guarded, command, limit_s, folder, quietly)
@@ -316,7 +315,7 @@ def run(
 
 
 def _explain_refusal(command: Sequence[str], said: str) -> HostError:
-    """Why apt has nothing for us, by its lines of errors; its warnings are left out."""
+    """Return why apt has nothing for us, by its lines of errors; its warnings are left out."""
     lines = [line.strip() for line in said.splitlines() if line[:2] != "W:"]
     words = "it says\n" + ("\n".join(lines[-6:]) or "nothing")
     kinds = (kind for kind in MEANINGS if any(each in said for each in kind.words))

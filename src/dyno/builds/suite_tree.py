@@ -49,11 +49,10 @@ class Tree:
     suite: str = ""
 
     def describe_source(self, wanted: SuiteProgram) -> str:
-        """Where it came from, as a record tells it."""
         return f"deb {wanted.packages[0]} {self.version} ({wanted.suite})"
 
     def list_facts(self) -> dict[str, str]:
-        """What it runs on that another program would take from the system."""
+        """Return what another program would take from the system and this one brings."""
         told = {"c_library": f"glibc {self.packages[C_LIBRARY]}"}
         compiler = COMPILERS.get(self.suite, "")
         return told | ({"suite_compiler": compiler} if compiler else {})
@@ -95,7 +94,9 @@ def _fetch_from(suite: Suite, wanted: SuiteProgram, version: str, say: Say) -> T
 
 
 def find_closure(suite: Suite, names: Sequence[str]) -> list[SuitePackage]:
-    """The packages of these names, and all libraries that they need; `HostError` without one."""
+    """Return the packages of these names, and all libraries that they need; `HostError` if one is
+    missing.
+    """
     found = {package.name: package for package in suite.find_packages(names)}
     if missing := [name for name in names if name not in found]:
         raise deb.UnlikeLists(f"{suite.name} has no package {missing[0]}")
@@ -109,17 +110,17 @@ def find_closure(suite: Suite, names: Sequence[str]) -> list[SuitePackage]:
 
 
 def is_cached(wanted: SuiteProgram) -> bool:
-    """Is the program there, whatever its version?"""
+    """Return whether the program is there, in any version."""
     return bool(_find_cached(wanted))
 
 
 def is_in_tree(program: Path) -> bool:
-    """Does the program lie in such a folder, with all libraries that it needs?"""
+    """Return whether the program lies in such a folder, with all libraries that it needs."""
     return any((folder / CONTENTS).is_file() for folder in program.parents)
 
 
 def matches_version(version: str, beginning: str) -> bool:
-    """Is `1:11.8.9+ds-4` a version that `11.8` means? Only its authors' part counts."""
+    """Return whether `11.8` means `1:11.8.9+ds-4`. Only its authors' part counts."""
     rest = strip_packaging(version).removeprefix(beginning)
     return strip_packaging(version).startswith(beginning) and not (beginning and rest[:1].isdigit())
 
@@ -141,7 +142,6 @@ def name_entry(wanted: SuiteProgram, version: str) -> str:
 
 
 def build_entry_pattern(wanted: SuiteProgram) -> tuple[str, str]:
-    """The cache's kind and names of the program, in whatever version."""
     return KIND, name_entry(wanted, "*")
 
 
@@ -150,7 +150,6 @@ def _find_cached(wanted: SuiteProgram) -> list[cache.CacheEntry]:
 
 
 def parse_entry_version(name: str) -> str:
-    """The package's version in such a name."""
     return name.split("_")[2].replace("%3a", ":")
 
 

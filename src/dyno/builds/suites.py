@@ -67,8 +67,8 @@ class Suite:
     is_new: bool = False
 
     def find_packages(self, names: Iterable[str], *, beside: bool = False) -> list[SuitePackage]:
-        """Those of `names` that it has, each in the version that it would install; `beside` takes
-        what a suite of new things only has in common with the one below from that.
+        """Return those of `names` that it has, each in the version that it would install; `beside`:
+        a suite of new things takes what the one below has, too, from there.
         """
         own = [] if beside else deb.format_options([f"APT::Default-Release={self.name}"])
         asked = ["apt-cache", "show", "--no-all-versions", *names, *self.options, *own]
@@ -81,14 +81,14 @@ class Suite:
         return [_read_package(_parse_fields(text)) for text in said.split("\n\n") if text.strip()]
 
     def find_version(self, name: str) -> str:
-        """The version of package `name`; `HostError` where it has none."""
+        """Return the version of package `name`; `HostError` if it has none."""
         for package in self.find_packages([name]):
             return package.version
         hint = "name another suite, or a build of your own by its path"
         raise deb.UnlikeLists(f"{self.name} has no package {name}", hint=hint)
 
     def download(self, packages: Sequence[SuitePackage], folder: Path, say: Say) -> None:
-        """Puts the packages' archives into `folder`, each held against its checksum; one that is
+        """Put the packages' archives into `folder`, each checked against its checksum; one that is
         there already, or in part, is not fetched again.
         """
         # a version behind the name, or else a name that ends in + would be a command of apt's
@@ -106,15 +106,14 @@ class SourceArchives:
 
     @property
     def folder(self) -> Path:
-        """Where all of it lies."""
         return self.description.parent
 
 
 def use_suite(
     name: str, say: Say, use: Callable[[Suite], Found], *, sources: bool = False
 ) -> Found:
-    """What `use` finds in the suite; where lists of today are there that do not fit the mirror any
-    more, with newer ones. What either raises passes through.
+    """Return what `use` finds in the suite; if today's lists do not fit the mirror any more, with
+    newer ones. What either raises passes through.
     """
     suite = open_suite(name, say, sources=sources)
     try:
@@ -127,9 +126,9 @@ def use_suite(
 
 
 def open_suite(name: str, say: Say, *, sources: bool = False) -> Suite:
-    """The suite, its lists fetched unless those of today are there; `sources` lists sources too.
+    """Open the suite; fetch its lists unless those of today are there; `sources` lists sources too.
 
-    `HostError` where there is no apt, no mirror, no such suite, or no good signature.
+    `HostError` if there is no apt, no mirror, no such suite, or no good signature.
     """
     if not NAME.fullmatch(name):
         raise UsageError(f"'{name}' is no name of a suite", hint="for instance trixie or sid")
@@ -153,7 +152,7 @@ def open_suite(name: str, say: Say, *, sources: bool = False) -> Suite:
 
 
 def find_mirror() -> str:
-    """Where this system's own packages come from; `HostError` where its sources do not tell."""
+    """Return where this system's own packages come from; `HostError` if its sources do not say."""
     form = "$(REPO_URI)\t$(RELEASE)\t$(COMPONENT)"
     asked = ["apt-get", "indextargets", "--no-release-info", "Created-By: Packages"]
     said = deb.run([*asked, "--format", form], Path("/"))
@@ -166,10 +165,10 @@ def find_mirror() -> str:
 
 
 def fetch_source(suite: str, source: str, say: Say, version: str = "") -> SourceArchives:
-    """The newest source package of that name in the suite, or the one of exactly `version`.
+    """Return the newest source package of that name in the suite, or the one of exactly `version`.
 
-    One that is cached already serves without lists. Where the mirror lists the newest and does not
-    have it, the one before stands in, which `say` is told. `HostError` where none can be had.
+    One that is cached already needs no lists. If the mirror lists the newest and does not have it,
+    the one before is used, with a note to `say`. `HostError` if none can be had.
     """
     cached = cache.find_entries("deb-src", f"{suite}_{source}_{spell_version(version or '*')}")
     if cached:
@@ -224,7 +223,6 @@ def find_newest(versions: Iterable[str]) -> str:
 
 
 def _list_versions(suite: Suite, source: str) -> list[str]:
-    """Those that the suite lists, the newest first."""
     asked = ["apt-cache", "showsrc", "--only-source", source, *suite.options]
     versions = set(re.findall(r"^Version: (\S+)$", deb.run(asked, Path("/")), re.M))
     if not versions:
@@ -233,7 +231,7 @@ def _list_versions(suite: Suite, source: str) -> list[str]:
 
 
 def _compare_versions(one: str, other: str) -> int:
-    """Below, at or above 0 as dpkg orders the two versions."""
+    """Return below, at or above 0, as dpkg orders the two versions."""
     if one == other:
         return 0
     command = ["dpkg", "--compare-versions", one, "lt", other]
@@ -261,14 +259,13 @@ def _format_sources(suite: str, mirror: str, sources: bool) -> str:
 
 
 def list_releases() -> list[str]:
-    """The names that this system's release may have in its sources."""
     with suppress(OSError):
         return [platform.freedesktop_os_release().get("VERSION_CODENAME", ""), *MOVING]
     return list(MOVING)
 
 
 def _parse_fields(text: str) -> dict[str, str]:
-    """The fields of a stanza, each a line; what goes over several is left out."""
+    """Return the fields of a stanza, each a line; longer ones are left out."""
     lines = (line.partition(": ") for line in text.splitlines() if line[:1] != " ")
     return {name: value for name, colon, value in lines if colon}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def unpack(archive: Path, folder: Path, renamed: Callable[[str], str]) -> None:
-    """Puts each member under the name that `renamed` gives it; one without a name is left out.
+    """Put each member under the name that `renamed` gives it; one without a name is left out.
 
     `tarfile.TarError` for what is damaged, reaches out of `folder`, or is no file, folder or link.
     """
@@ -28,7 +28,7 @@ def unpack(archive: Path, folder: Path, renamed: Callable[[str], str]) -> None:
 
 
 def _filter_member(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo:
-    """What `tarfile.data_filter` makes of it, where Python has none."""
+    """Do what `tarfile.data_filter` does, for a Python without it."""
     home = Path(folder).resolve()
     place = Path(folder, member.name).resolve()
     reached = [place]

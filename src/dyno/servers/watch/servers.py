@@ -48,13 +48,12 @@ class WatchedServer:
 
 
 def list_sources(kind: str) -> dict[str, WatchSource]:
-    """Everything that can be recorded of a kind of server, by name."""
     return {source.name: source for source in KINDS[kind].SOURCES}
 
 
 def reach_server(ask: Ask, dsn: str) -> WatchedServer:
-    """The server at a URL. `UsageError` where the URL is none, nobody lets us in, rights are
-    missing, or what is to be recorded is switched off.
+    """Return the server at a URL. `UsageError` if the URL is invalid, the login is refused, rights
+    are missing, or what is to be recorded is switched off.
     """
     spec = parse_candidate(dsn)
     if spec.engine in kit_server.KINDS:
@@ -100,7 +99,6 @@ def _inspect_server(server: kit_server.KitServer) -> WatchedServer:
 
 
 def _list_switched_off(server: kit_server.KitServer) -> list[str]:
-    """Consumers without which counters stand still."""
     rows = server.query(
         "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND NAME IN"
         " ('global_instrumentation', 'thread_instrumentation', 'statements_digest')"
@@ -112,7 +110,7 @@ def _list_switched_off(server: kit_server.KitServer) -> list[str]:
 
 
 def _add_hashes(server: kit_server.KitServer) -> list[WatchSource]:
-    """What is asked of this server, hashes as it makes them."""
+    """Return what is asked of this server, hashes as it makes them."""
     return [
         replace(source, sql={**source.sql, **made}) if made else source
         for source in mysql.SOURCES
@@ -141,7 +139,7 @@ def _reach_postgres(ask: Ask, url: str, flags: Mapping[str, str]) -> WatchedServ
 
 
 def _begin(ask: Ask, session: Session, module: ModuleType) -> tuple[list[str], list[str]]:
-    """What a connection says first, and a remark where it may not leave itself uncounted."""
+    """Return what a connection says first, and a remark if it cannot leave itself uncounted."""
     begin = [*module.BEGIN, module.UNCOUNTED]
     try:
         ask(session, begin)

@@ -77,7 +77,8 @@ class Question:
 def build_question(
     source: WatchSource, available: Mapping[str, set[str]], skip: str
 ) -> Question | None:
-    """The question to a server that has these columns by table; None where it has no such table.
+    """Return the question to a server that has these columns by table; None if it has no such
+    table.
 
     A column that it lacks is NULL. Names are in lower case; `skip` leaves out rows of our own.
     """

@@ -451,7 +451,6 @@ def find_made_tables(text: str) -> set[str]:
 
 
 def find_tables_made_by(statement: Statement) -> set[str]:
-    """Tables and views that a writing statement of a log makes or renames, likewise."""
     digest = statement.digest
     found = find_made_tables(digest) if "CREATE " in digest else set()
     if digest.startswith(("SELECT ", "WITH ", "(")) or _RENAMES.search(digest):
@@ -460,7 +459,6 @@ def find_tables_made_by(statement: Statement) -> set[str]:
 
 
 def strip_schema(name: str) -> str:
-    """A table's name without its schema and quotes."""
     return name.rpartition(".")[2].strip('`"').lower()
 
 
