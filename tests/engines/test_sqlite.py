@@ -13,7 +13,7 @@ from engine_callbacks import ask_nothing
 from dyno.builds import Build
 from dyno.driver.plan import Session
 from dyno.engines import find_engine
-from dyno.engines.sqlite import OPTIONS
+from dyno.engines.sqlite import OPTIONS, Engine
 from dyno.errors import TrialFailed, UsageError
 
 
@@ -61,6 +61,16 @@ def test_a_setting_that_the_engine_did_not_take_fails_the_trial(tmp_path: Path) 
     engine = find_engine("sqlite", refusing)
     with pytest.raises(TrialFailed, match="journal_mode=delete, though wal"):
         engine.settings(engine.start(BUILD, tmp_path, {}))
+
+
+def test_a_library_that_knows_no_pragma_is_weighed_without(tmp_path: Path) -> None:
+    def answer_nothing(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
+        return [[["3"]] if "version" in it else [] for it in statements]
+
+    engine = Engine(answer_nothing)
+    server = engine.start(BUILD, tmp_path, {"profile": "stock"})
+    weighed = engine.weigh(server, {}, engine.settings(server))
+    assert (weighed.survives, weighed.cache_bytes) == ("", 2000 * 1024)
 
 
 @pytest.mark.parametrize(

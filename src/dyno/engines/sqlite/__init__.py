@@ -112,8 +112,10 @@ def list_pragmas(settings: Mapping[str, str]) -> list[list[str]]:
 
 
 def compute_cache_bytes(values: Mapping[str, str]) -> int:
-    """The page cache of a connection; what is not among `values` is the library's own."""
-    pages, page = int(values.get("cache_size", "-2000")), int(values.get("page_size", "4096"))
+    """Return the page cache of a connection; what `values` lack, or leave empty as a library does
+    that knows no such PRAGMA, is SQLite's default.
+    """
+    pages, page = int(values.get("cache_size") or "-2000"), int(values.get("page_size") or "4096")
     return pages * page if pages > 0 else -pages * 1024
 
 
@@ -300,7 +302,7 @@ class Engine(ExplainsSqlitePath):
         return DataCondition(
             size_bytes=_library.measure_data_bytes(server),
             cache_bytes=compute_cache_bytes(reported),
-            survives=SURVIVES[_rank_safety(**decided_by)],
+            survives=SURVIVES[_rank_safety(**decided_by)] if all(decided_by.values()) else "",
             decided_by=decided_by,
             autocommits=True,
             flushes_per_commit=1 if decided_by["journal_mode"] == "wal" else 2,
