@@ -160,6 +160,21 @@ def test_a_writer_that_missed_its_target_is_grey_and_says_why(book: Book) -> Non
     assert '<span title="insert kept 91\u00a0% of its target">' in page.build_run_page(book)
 
 
+def test_a_pages_head_names_the_commits_that_were_compared(tmp_path: Path) -> None:
+    book = make_book(tmp_path, ("old", "new"))
+    sides = [
+        structs.replace(side, build={**side.build, "commit": sha * 40, "subject": f"Change {sha}"})
+        for side, sha in zip(book.run.candidates, "ab", strict=True)
+    ]
+    told = page.build_run_page(
+        replace(book, run=structs.replace(book.run, candidates=tuple(sides), question=""))
+    )
+    compared = f"old ({'a' * 12}, Change a) vs new ({'b' * 12}, Change b)"
+    assert f"<title>{compared}: slower</title>" in told
+    assert f"Dyno report: {compared}</p>" in told
+    assert f"of commit {'b' * 12}, Change b" in told, "the legend has it, too"
+
+
 def test_a_page_is_written_whole_beside_its_run(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("old", "new"), blocks=3, phases=1)
     assert page.write_page(book) == tmp_path / "report.html"

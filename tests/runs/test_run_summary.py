@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import threading
@@ -29,7 +30,7 @@ def test_runs_of_every_kind_are_told_in_a_line_each(home: Path) -> None:
     told = summarize(home)
     assert [(it.kind, it.overall, it.complete) for it in told] == [
         ("comparison", "slower", True),
-        ("capacity", "less", True),
+        ("capacity", "less capacity", True),
         ("comparison", "not slower", True),
         ("comparison", "slower", True),
         ("comparison", "", False),
@@ -141,3 +142,18 @@ def test_a_run_that_is_not_written_whole_yet_is_none(home: Path) -> None:
     with scratch.make_staging("gather", home) as staging:
         shutil.copytree(next(it.path for it in known if it.path.is_dir()), staging / "run")
         assert list_run_places(home) == known
+
+
+def test_a_line_names_the_commits_that_were_compared(tmp_path: Path) -> None:
+    run = write_comparison(tmp_path, {"new": STEADY})
+    file = run / "run.json"
+    record = json.loads(file.read_text())
+    base, new = record["candidates"]
+    base["name"] = record["design"]["base"] = "base"
+    new["build"] |= {"commit": "c" * 40, "subject": "Cache plans of " + "x" * 90}
+    base["build"] |= {"source": f"git /src v1 ({'a' * 12})"}
+    file.write_text(json.dumps(record))
+    (told,) = summarize(tmp_path)
+    assert told.candidates[0] == f"base ({'a' * 12})"
+    assert told.candidates[1].startswith(f"new ({'c' * 12}, Cache plans of xxx")
+    assert told.candidates[1].endswith("x…)") and len(told.candidates[1]) < 80

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -22,6 +23,12 @@ from dyno.record.workload import WorkloadPlan
 BLOCKS_MOST = 1_000_000
 #: Blocks are replayed up to so many times MAX (METHOD.md, Which blocks count).
 REPLAYS = 1.5
+
+#: The commit at the end of what a build's record says of its source in git, in records that have
+#: no more of it.
+_COMMIT = re.compile(r"^git .* \(([0-9a-f]{12})\)$")
+#: What a label tells beside a name, at most.
+LABEL_LETTERS = 60
 
 Mark = Literal["good", "fair", "poor", "unknown"]
 
@@ -66,6 +73,23 @@ class Candidate(Record):
 
     def __post_init__(self) -> None:
         require_word(self.engine, "engine")
+
+    @property
+    def commit(self) -> str:
+        """`1a2b3c4d5e6f, the first line of its message`, of a build from git; empty of others."""
+        found = _COMMIT.search(self.build.get("source", ""))
+        sha = self.build.get("commit", "")[:12] or (found[1] if found else "")
+        return ", ".join(filter(None, (sha, self.build.get("subject", ""))))
+
+    @property
+    def label(self) -> str:
+        """The name, with what it does not say: the commit, else engine and version."""
+        version = self.build.get("version", "")
+        if not self.commit and (not version or version in self.name):
+            return self.name
+        told = self.commit or f"{self.engine} {version}"
+        cut = f"{told[: LABEL_LETTERS - 1].rstrip()}…" if len(told) > LABEL_LETTERS else told
+        return f"{self.name} ({cut})"
 
     @property
     def attached(self) -> bool:

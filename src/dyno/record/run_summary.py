@@ -9,6 +9,7 @@ class RunSummary(Record):
     """A run in a line: `name` is its folder's (of a profile its file's), `path` where it lies,
     `kind` the instrument that left it.
 
+    `candidates` are told by their labels (`Candidate.label`), with their commits.
     `overall` is the word of its verdict in the words of its kind (`slower`, `heavier`, `less`),
     empty where nothing has judged it, `sentence` says it; `is_doubtful` where an audit doubts it.
     `complete` is False while something is left to be played. `host` is the stable identity of the

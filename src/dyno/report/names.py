@@ -4,7 +4,6 @@ and measurements by the title that a script declares.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +12,6 @@ from dyno.judge.analysis.effect_words import describe_verdict, format_metric_nam
 from dyno.record import Candidate, Comparison, Metric, Run
 from dyno.record.build_facts import read_build_facts
 
-#: The commit at the end of what a build's record says of its source in git.
-COMMIT = re.compile(r"^git .* \(([0-9a-f]{12})\)$")
 #: Metrics that a title alone stands for: the work that it names, and the time that this takes.
 _TITLED = ("rate_per_s", "rate_per_min")
 
@@ -37,11 +34,9 @@ def _split_name(side: Candidate) -> tuple[str, str] | None:
     return (engine, build) if is_plain else None
 
 
-def describe_commit(side: Candidate) -> str:
-    """`1a2b3c4d5e6f, the first line of its message`, of a build from git; empty of others."""
-    found = COMMIT.search(side.build.get("source", ""))
-    sha = side.build.get("commit", "")[:12] or (found[1] if found else "")
-    return ", ".join(filter(None, (sha, side.build.get("subject", ""))))
+def name_compared(sides: Sequence[Candidate], name: str) -> str:
+    """`base (1a2b3c4d5e6f, subject) vs new (…)`; the run's name where there are more than three."""
+    return " vs ".join(side.label for side in sides) if 1 < len(sides) <= 3 else name
 
 
 def explain_no_parent(base: Candidate, side: Candidate) -> str:
@@ -61,11 +56,10 @@ def describe_candidate(side: Candidate, *, with_build: bool = True) -> str:
     its commit is told: a name such as HEAD soon means another one.
     """
     version = side.build.get("version", "")
-    commit = describe_commit(side)
     where = "a server that runs already" if side.attached else ""
     chosen = {**side.settings, **side.controls, **side.options}
     parts = (
-        f"{side.engine} {version}".strip() + (f" of commit {commit}" if commit else ""),
+        f"{side.engine} {version}".strip() + (f" of commit {side.commit}" if side.commit else ""),
         str(read_build_facts(side.build)) if with_build else "",
         where,
         *(f"{key}={value}" for key, value in chosen.items()),

@@ -111,7 +111,7 @@ def take_run(plain: RunSummary, run: Run) -> RunSummary:
         plain,
         created_utc=run.created_utc,
         question=run.question,
-        candidates=tuple(side.name for side in run.candidates),
+        candidates=tuple(side.label for side in run.candidates),
         workloads=tuple(each.name for each in run.workloads),
         engines=tuple(dict.fromkeys(side.engine for side in run.candidates)),
     )

@@ -39,7 +39,7 @@ class Instructions(Instrument):
         made = replace(
             plain,
             created_utc=count.created_utc,
-            candidates=tuple(side.name for side in count.candidates),
+            candidates=tuple(side.label for side in count.candidates),
             workloads=(count.workload,),
             engines=tuple(dict.fromkeys(side.engine for side in count.candidates)),
             overall=describe_word(count.metric, verdict.overall),

@@ -28,7 +28,7 @@ from dyno.report.document import (
     list_prose,
 )
 from dyno.report.headline import list_reasons
-from dyno.report.names import NamedRow, describe_commit, explain_no_parent
+from dyno.report.names import NamedRow, explain_no_parent
 from dyno.report.render.markdown import SIGNS, render_markdown
 from dyno.report.result import NO_VERDICT, Holding, Result
 
@@ -74,9 +74,9 @@ def _build_document(result: Result) -> Document:
     more = len(warnings) - WARNINGS
     cut = [f"and {words.format_count(more, 'more warning')}, in the report"] if more > 0 else []
     commits = [
-        Prose((TextSpan(side.name, "strong"), TextSpan(f": {told}")))
+        Prose((TextSpan(side.name, "strong"), TextSpan(f": {side.commit}")))
         for side in result.sides
-        if (told := describe_commit(side))
+        if side.commit
     ]
     changed, counted = _list_changed(rows), words.format_count(len(rows), "measurement")
     all_rows = [Forest(result.sides, rows[:ALL], ""), *list_prose([_describe_cut(rows)])]

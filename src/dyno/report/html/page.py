@@ -17,7 +17,7 @@ from dyno.report import Book, load_sections
 from dyno.report.document import Block, Document, Heading
 from dyno.report.headline import build_headline, describe_largest, list_decisive
 from dyno.report.html.markup import read_asset, render
-from dyno.report.names import describe_candidate, name_measurements
+from dyno.report.names import describe_candidate, name_compared, name_measurements
 from dyno.report.rehearsal import build_rehearsal
 from dyno.report.render.html import render_html
 
@@ -92,9 +92,10 @@ def build_run_page(book: Book) -> str:
         return _build_rehearsal_page(book)
     named = name_measurements(run, list_decisive(verdict))
     largest = describe_largest(verdict, named)
+    compared = run.name if run.factors else name_compared(run.candidates, run.name)
     front = PageHead(
-        title=f"{run.name}: {'doubtful: ' if verdict.doubts else ''}{verdict.overall}",
-        eyebrow=run.question or f"Dyno report: {run.name}",
+        title=f"{compared}: {'doubtful: ' if verdict.doubts else ''}{verdict.overall}",
+        eyebrow=run.question or f"Dyno report: {compared}",
         heading=f"{build_headline(run.candidates, verdict)}.",
         question=f"{largest[0].upper()}{largest[1:]}." if largest else "",
         aside=f"{run.name}, {run.created_utc}",
