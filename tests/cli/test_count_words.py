@@ -111,7 +111,7 @@ def test_show_tells_a_counts_functions_by_layer(
 ) -> None:
     assert run_words(["show", word]) == 0
     said = capsys.readouterr().out
-    assert "1.1 is heavier: 1,020 instructions per event" in said
+    assert "1.1 is heavier than 1.0" in said
     layer, function = said.rindex("b-tree"), said.rindex("find")
     assert layer < function
 

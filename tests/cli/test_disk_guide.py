@@ -45,7 +45,7 @@ def test_a_command_of_the_guide_is_played(
     line: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_words([*shlex.split(line)[1:], *SHORT]) in (0, 1, 2), capsys.readouterr().err
-    assert "report: " in capsys.readouterr().out
+    assert "report  " in capsys.readouterr().out
 
 
 def test_the_guide_names_each_audit_and_no_other() -> None:

@@ -160,7 +160,7 @@ def test_a_run_of_any_kind_that_is_played_shows_how_far_it_is(tmp_path: Path) ->
             each._due_s = 0.0
             body = build_live_page(each.list_runs()).body
             assert "6 of 10 blocks" in body and "which are no verdict" in body
-            assert "3 of 4 blocks" in body and "change of the rate so far" in body
+            assert "3 of 4 blocks" in body and "loss so far" in body
             assert "<b>Counting</b>" in body
         with pytest.raises(UsageError, match="is still counted"):
             read_report(library.find(count.name).place)

@@ -11,8 +11,13 @@ from dyno.cli.capacity import format_block, format_step
 from dyno.instruments.capacity.player import StepTold
 from dyno.judge.analysis.capacity import judge_capacity
 from dyno.record.capacity import CapacityBlock, CapacityPlan
-from dyno.report.capacity import build_answer, describe_step, render_capacity
+from dyno.report.capacity import build_answer, build_capacity_result, describe_step
 from dyno.report.document import Prose
+from dyno.report.html.page import render_result
+
+
+def render(plan: CapacityPlan, blocks: list[CapacityBlock]) -> str:
+    return render_result(build_capacity_result(plan, blocks, judge_capacity(plan, blocks)))
 
 
 def tell(plan: CapacityPlan, blocks: list[CapacityBlock]) -> str:
@@ -35,7 +40,7 @@ def test_a_server_that_runs_already_has_searches_and_no_restarts() -> None:
     told = tell(plan, blocks)
     assert "A holds p99<10ms up to 1,000 events/s [1,000, 1,000] (16 connections, 6 sea" in told
     assert "6 restarts" in told and "A ran already and was not restarted" in told
-    page = render_capacity(plan, blocks, judge_capacity(plan, blocks))
+    page = render(plan, blocks)
     assert "A ran already: its data were loaded anew" in page
 
 
@@ -80,7 +85,7 @@ def test_the_page_draws_the_curve_with_the_limit_and_the_interval() -> None:
     plan = make_plan()
     rates = {"A": (1000, 1010, 990, 1005, 995, 1000), "B": (1100,) * 6}
     blocks = make_blocks(rates)
-    page = render_capacity(plan, blocks, judge_capacity(plan, blocks))
+    page = render(plan, blocks)
     for part in ("the limit, p99&lt;10ms", 'class="band"', "<circle", 'class="hollow"', "1.1"):
         assert part in page, part
     assert "http" not in re.sub(r"http://www\.w3\.org\S*", "", page.split("<main", 1)[-1])
@@ -90,7 +95,7 @@ def test_a_run_without_a_block_says_so_and_has_a_page() -> None:
     plan = make_plan()
     assert "A: no block is over." in tell(plan, [])
     assert "this is what has been measured so far" in tell(plan, [])
-    assert "0 of 6 blocks" in render_capacity(plan, [], judge_capacity(plan, []))
+    assert "0 of 6 blocks" in render(plan, [])
 
 
 def test_a_limit_that_holds_in_some_restarts_only_has_no_rate() -> None:

@@ -15,6 +15,7 @@ from mixed_runs import write_count
 from msgspec import structs
 
 from dyno.cli import run_words
+from dyno.judge.analysis.counts import compare_counts
 from dyno.record import Comparison, Finding
 from dyno.report.accepted import AcceptedLoss, judge_accepted
 from dyno.report.counts import build_count_result
@@ -144,7 +145,8 @@ def test_each_row_of_a_table_has_the_cells_of_its_heading(result: Result) -> Non
 
 
 def test_the_first_cause_leads_to_the_report(result: Result) -> None:
-    count = build_count_result(make_count({"1.0": (1000.0,) * 2, "1.1": (1100.0,) * 2}))
+    made = make_count({"1.0": (1000.0,) * 2, "1.1": (1100.0,) * 2})
+    count = build_count_result(made, compare_counts(made))
     html = render(dataclasses.replace(count, report_url="https://ci.example/r.html"))
     assert "<strong>What changed</strong>: by function: find (b-tree) +100.0" in html
     assert '<a href="https://ci.example/r.html#cause">' in html

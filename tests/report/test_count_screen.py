@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from dyno.cli.count import print_count
+from dyno.cli.terminal import screen
 from dyno.record import Candidate, Metric
 from dyno.record.count import (
     CallChange,
@@ -18,7 +18,8 @@ from dyno.record.count import (
     CountedFunction,
     FunctionChange,
 )
-from dyno.report.counts import build_count_headline, render_count
+from dyno.report.counts import build_count_headline, build_count_result, build_first_screen
+from dyno.report.html.page import render_result
 
 ROW = CountComparison(
     metric=Metric("oltp_point_select", "run", "", "instructions_per_op", "", "lower"),
@@ -56,27 +57,34 @@ def make_count(*names: str) -> Count:
     )
 
 
+def print_count(count: Count, row: CountComparison) -> None:
+    screen.draw_document(build_first_screen(count, [row]), screen.choose_screen_columns())
+
+
 def test_a_count_s_headline_says_who_is_lighter_and_by_how_much() -> None:
     count = make_count("sqlite@3.46", "sqlite@3.54")
     assert build_count_headline(count, [ROW]) == (
-        "sqlite 3.54 is lighter than 3.46: 4.3 % fewer instructions an event"
+        "sqlite 3.54 is lighter than 3.46: it takes 4.3 % fewer instructions [4.2, 4.4]"
     )
-    open_ = structs.replace(ROW, verdict="inconclusive")
-    told = build_count_headline(count, [open_])
-    assert told.startswith("Inconclusive: sqlite 3.54 may be heavier than 3.46 or not; more repet")
+    told = structs.replace(
+        ROW, verdict="inconclusive", low_percent=nan, high_percent=nan, notes=("more repetitions",)
+    )
+    assert build_count_headline(count, [told]) == (
+        "Inconclusive: sqlite 3.54 may be heavier than 3.46 or not: more repetitions"
+    )
 
 
 def test_a_count_is_drawn_with_its_own_words_on_terminal_and_page(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     count = make_count("sqlite@3.46", "sqlite@3.54")
-    print_count(count, [ROW])
+    print_count(count, ROW)
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
     assert "  lighter  −4.3 % [−4.4, −4.2]" in out
     assert "├" in out or "●" in out
     assert "heavier is not slower" in " ".join(out.split())
-    page = render_count(count, [ROW])
+    page = render_result(build_count_result(count, [ROW]))
     assert "▼ lighter" in page
     assert "<h1>sqlite 3.54 is lighter than 3.46" in page
 
@@ -93,8 +101,8 @@ def test_terminal_and_page_have_the_same_numbers_and_say_what_they_leave_out(
     count = make_count("sqlite@3.46", "sqlite@3.54")
     once = structs.replace(count.counts[1], repeats=(4172.0,), beside=(0.0,))
     count = structs.replace(count, counts=(count.counts[0], once))
-    print_count(count, [row], verbose=True)
-    said, page = capsys.readouterr().out, render_count(count, [row])
+    screen.draw_document(build_count_result(count, [row]).document)
+    said, page = capsys.readouterr().out, render_result(build_count_result(count, [row]))
     for text in (said, page):
         assert text.count("+100.0 [+90, +110]") == 2, "as layer and as function"
         assert "+7.0" in text
@@ -107,8 +115,8 @@ def test_terminal_and_page_have_the_same_numbers_and_say_what_they_leave_out(
 def test_a_lone_count_has_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
     lone = structs.replace(ROW, verdict="inconclusive", low_percent=nan, high_percent=nan)
     count = make_count("sqlite@3.46", "sqlite@3.54")
-    print_count(count, [lone])
+    print_count(count, lone)
     assert "−4.3 % [—, —]" in capsys.readouterr().out
-    assert "</b> [—, —]" in render_count(count, [lone])
+    assert "</b> [—, —]" in render_result(build_count_result(count, [lone]))
     exact = structs.replace(ROW, low_percent=-4.3, high_percent=-4.3)
-    assert "</b> [−4.3, −4.3]" in render_count(count, [exact])
+    assert "</b> [−4.3, −4.3]" in render_result(build_count_result(count, [exact]))

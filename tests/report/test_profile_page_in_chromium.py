@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from made_profiles import make_profile
 
-from dyno.report.html.page import replace_file
-from dyno.report.server_profile import build_profile_page
+from dyno.report.html.page import render_result, replace_file
+from dyno.report.server_profile import build_profile_result
 from report.chromium import browser, needed
 from report.tab import Tab
 
@@ -33,7 +33,7 @@ def open_page(tab: Tab, file: Path, text: str) -> None:
 
 
 def test_one_profile_has_one_view_in_cpu_time_of_a_second(opened: Tab, tmp_path: Path) -> None:
-    open_page(opened, tmp_path / "one.html", build_profile_page(make_profile(1)))
+    open_page(opened, tmp_path / "one.html", render_result(build_profile_result(make_profile(1))))
     labels = opened.evaluate(LABELS)
     (scan,) = [label for label in labels if label.startswith("scan ")]
     assert re.fullmatch(r"scan \(storage engine\): CPU time [78]\d\.\d ms a second", scan)
@@ -49,7 +49,7 @@ def test_one_profile_has_one_view_in_cpu_time_of_a_second(opened: Tab, tmp_path:
 
 
 def test_of_two_profiles_a_layer_that_differs_is_coloured(opened: Tab, tmp_path: Path) -> None:
-    page = build_profile_page(make_profile(2, scan=60), make_profile(1))
+    page = render_result(build_profile_result(make_profile(2, scan=60), make_profile(1)))
     open_page(opened, tmp_path / "two.html", page)
     marked = "[...document.querySelectorAll('.flame-rows > .more')].map((box) => box.ariaLabel)"
     assert {label.split(":")[0] for label in opened.evaluate(marked)} == {

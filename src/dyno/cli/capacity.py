@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import judged_run, options
-from dyno.cli.exits import write_json_file
 from dyno.cli.options import DURATION, ENGINE, PERCENT, add_option
 from dyno.cli.runs import find_runs_home, refuse_device, refuse_profile
 from dyno.cli.terminal import screen
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from dyno.cli.judged_run import RunOptions
     from dyno.instruments.capacity.folder import CapacityFolder
     from dyno.instruments.capacity.player import StepTold, Told
+    from dyno.record import Verdict
     from dyno.record.capacity import CapacityBlock, CapacityPlan, CapacityVerdict
     from dyno.runs.experiment import Experiment
     from dyno.runs.resolve.draft import Prepared
@@ -100,13 +100,12 @@ def read_followed(words: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"slo": ", ".join(words["slo"])} if words["slo"] else None
 
 
-def play_experiment(experiment: Experiment, asked: RunOptions) -> CapacityVerdict:
+def play_experiment(experiment: Experiment, asked: RunOptions) -> Verdict:
     """Search the capacities of an experiment, and tell them."""
     from dyno.instruments.capacity.folder import CapacityFolder
 
-    path, verdict = play_quietly(experiment, asked)
-    _tell_verdict(CapacityFolder(path), verdict, asked)
-    return verdict
+    path, _ = play_quietly(experiment, asked)
+    return _tell_run(CapacityFolder(path), asked)
 
 
 def play_quietly(experiment: Experiment, asked: RunOptions) -> tuple[Path, CapacityVerdict]:
@@ -160,68 +159,59 @@ def _play_blocks(prepared: Prepared, folder: CapacityFolder) -> CapacityVerdict:
         return play_capacity(prepared, folder, tell)
 
 
-def _tell_verdict(folder: CapacityFolder, verdict: CapacityVerdict, asked: RunOptions) -> None:
-    """Make the page, and print the answer.
+def _tell_run(folder: CapacityFolder, asked: RunOptions) -> Verdict:
+    """Make the page of a run, and print its answer.
 
     `--json`: as that of a comparison (`report/export.py`), in the words and with the numbers of a
     capacity: `overall` and `word` are `less` or `more`, a row's `change_percent` is that of the
     rate. `candidates` and `hosts` stand beside (`record/capacity.py`, `CapacityVerdict`).
     """
-    from dyno.judge.analysis.capacity import measure_change
+    from dyno.judge.analysis.capacity import judge_capacity, measure_change
     from dyno.judge.analysis.effect_words import describe_word
     from dyno.record.decode import encode
-    from dyno.report.accepted import list_accepted
-    from dyno.report.capacity import build_capacity_result, render_capacity
+    from dyno.report.capacity import build_answer, build_capacity_result
     from dyno.report.export import to_json_result
-    from dyno.report.html.page import replace_file
 
-    plan = folder.read_plan()
-    made = render_capacity(plan, folder.read_blocks(), verdict)
-    page = replace_file(folder.path / "report.html", made)
-    if not asked.quiet:
-        print_answer(plan, verdict)
-        for line in list_accepted(asked.losses, verdict):
-            screen.print_line(line)
-        screen.print_line(f"report: {page}")
-        if not verdict.complete:
-            screen.print_line(f"to go on: dyno resume {folder.path.name}")
-    judged_run.write_formats(asked, lambda: build_capacity_result(plan, verdict))
-    if asked.json_file:
-        told = to_json_result(verdict, asked.losses) | {
-            "limit_words": plan.limit_words,
-            "unit": plan.unit[:-1],
-        }
+    plan, blocks = folder.read_plan(), folder.read_blocks()
+    verdict = judge_capacity(plan, blocks)
+
+    def tell() -> dict[str, Any]:
+        told = to_json_result(verdict, asked.losses)
+        told |= {"limit_words": plan.limit_words, "unit": plan.unit[:-1]}
         told |= {name: encode(getattr(verdict, name)) for name in ("candidates", "hosts")}
         told["client"] = verdict.sentence if verdict.overall == "invalid" else ""
-        told["doubts"] = [it.sentence for it in verdict.findings if it.soundness == "doubtful"]
+        told["doubts"] = [it.sentence for it in verdict.list_findings("doubtful")]
         told["overall"] = describe_word(plan.metric, verdict.overall).removesuffix(" capacity")
         for one, row in zip(told["comparisons"], verdict.comparisons, strict=True):
             one["word"] = one["word"].removesuffix(" capacity")
             names = ("change_percent", "low_percent", "high_percent")
             one |= zip(names, map(keep_finite, measure_change(row)), strict=True)
-        write_json_file(asked.json_file, told)
+        return told
+
+    result = build_capacity_result(plan, blocks, verdict)
+    shown = result.document if asked.verbose else build_answer(plan, verdict)
+    return judged_run.tell_result(folder.path, result, asked, shown, tell)
 
 
 def show_run(folder: Path) -> None:
     """Print its command and its answer."""
     from dyno.instruments.capacity.folder import CapacityFolder
     from dyno.judge.analysis.capacity import judge_capacity
+    from dyno.report.capacity import build_answer
 
     made = CapacityFolder(folder)
     plan = made.read_plan()
     screen.print_line(plan.run.command)
-    print_answer(plan, judge_capacity(plan, made.read_blocks()))
+    screen.draw_document(build_answer(plan, judge_capacity(plan, made.read_blocks())))
 
 
 def report_run(folder: Path, profile_format: str | None, words: Mapping[str, Any]) -> int:
-    """Tell it again; with a format that has no file, print that alone."""
+    """Make its page again, and tell it."""
     from dyno.instruments.capacity.folder import CapacityFolder
-    from dyno.judge.analysis.capacity import judge_capacity
 
+    asked = judged_run.read_asked_of_report(words)
     refuse_profile(profile_format, "a capacity")
-    made, asked = CapacityFolder(folder), judged_run.read_asked_of_report(words)
-    verdict = judge_capacity(made.read_plan(), made.read_blocks())
-    _tell_verdict(made, verdict, asked)
+    verdict = _tell_run(CapacityFolder(folder), asked)
     return asked.choose_exit_code(verdict) if asked.strict else 0
 
 
@@ -235,9 +225,9 @@ def resume_run(folder: Path, words: Mapping[str, Any]) -> int:
     judged_run.sweep()
     prepared = reopen_capacity(made, judged_run.print_progress)
     with prepared.clients or nullcontext():
-        verdict = _play_blocks(prepared, made)
-    _tell_verdict(made, verdict, asked)
-    return asked.choose_exit_code(verdict)
+        _play_blocks(prepared, made)
+    asked = judged_run.read_asked(words)
+    return asked.choose_exit_code(_tell_run(made, asked))
 
 
 @contextmanager
@@ -289,10 +279,3 @@ def format_block(plan: CapacityPlan, block: CapacityBlock) -> str:
         rates.append(f"{side.name} {f'{format_rate(rate)}/s' if rate else 'none'}")
     steps = sum(len(each.steps) for each in block.restarts)
     return f"block {block.block + 1}/{plan.blocks}  {'  '.join(rates)}  {steps} steps"
-
-
-def print_answer(plan: CapacityPlan, verdict: CapacityVerdict) -> None:
-    """The verdict, then what each candidate holds."""
-    from dyno.report.capacity import build_answer
-
-    screen.draw_document(build_answer(plan, verdict))

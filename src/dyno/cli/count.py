@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import judged_run, options
-from dyno.cli.exits import write_json_file
 from dyno.cli.options import ENGINE, PERCENT, add_option
 from dyno.cli.runs import find_runs_home, refuse_profile
 from dyno.cli.terminal import screen
@@ -17,11 +16,11 @@ from dyno.cli.workload_words import SQL, choose_workload, prepare_experiment
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from dyno.cli.judged_run import RunOptions
     from dyno.record import Verdict
-    from dyno.record.count import Count, CountComparison
+    from dyno.record.count import Count
     from dyno.runs.experiment import Experiment
 
 
@@ -156,54 +155,39 @@ def _make_experiment(words: dict[str, Any]) -> Experiment:
 
 
 def tell_count(folder: Path, count: Count, asked: RunOptions) -> Verdict:
-    """Makes the page of a count, and prints it.
+    """Make the page of a count, and print it.
 
     `--json`: as that of a comparison (`report/export.py`), with `overall` in the words of a count;
     a row has its `changes`, `layers` and `tree`, too (`record/count.py`, `CountComparison`).
     """
-    from dyno.judge.analysis.counts import compare_counts, judge_counts
+    from dyno.judge.analysis.counts import compare_counts
     from dyno.judge.analysis.effect_words import describe_word
     from dyno.record.decode import encode
-    from dyno.report.accepted import list_accepted
-    from dyno.report.counts import build_count_result, render_count
+    from dyno.report.counts import build_count_result, build_first_screen
     from dyno.report.export import to_json_result
-    from dyno.report.html.page import replace_file
 
-    rows, verdict = compare_counts(count), judge_counts(count)
-    page = replace_file(folder / "report.html", render_count(count, rows))
-    if asked.json_file:
-        told = to_json_result(verdict, asked.losses)
-        told["overall"] = describe_word(count.metric, verdict.overall)
+    rows = compare_counts(count)
+    result = build_count_result(count, rows)
+
+    def tell() -> dict[str, Any]:
+        told = to_json_result(result.verdict, asked.losses)
+        told["overall"] = describe_word(count.metric, result.verdict.overall)
         for one, row in zip(told["comparisons"], rows, strict=True):
             one |= {name: encode(getattr(row, name)) for name in ("changes", "layers", "tree")}
-        write_json_file(asked.json_file, told)
-    if not asked.quiet:
-        print_count(count, rows, asked.verbose)
-        for line in list_accepted(asked.losses, verdict):
-            screen.print_line(line)
-        screen.print_line(f"report  {page}")
-        screen.print_line(f"more    dyno show {folder.name}")
-        screen.print_line(f"again   {count.command}")
-    judged_run.write_formats(asked, lambda: build_count_result(count))
-    return verdict
+        return told
 
-
-def print_count(count: Count, rows: Sequence[CountComparison], verbose: bool = False) -> None:
-    """A count's first screen, or with `verbose` all of it."""
-    from dyno.report import counts
-
-    build = counts.build_count if verbose else counts.build_first_screen
-    screen.draw_document(build(count, rows), None if verbose else screen.choose_screen_columns())
+    shown = result.document if asked.verbose else build_first_screen(count, rows)
+    return judged_run.tell_result(folder, result, asked, shown, tell)
 
 
 def show_run(folder: Path) -> None:
     """Print all of a count, its functions too."""
     from dyno.judge.analysis.counts import compare_counts
-    from dyno.report.counts import build_functions
+    from dyno.report.counts import build_count, build_functions
 
     count = read_count(folder)
     screen.print_line(count.command)
-    print_count(count, compare_counts(count), verbose=True)
+    screen.draw_document(build_count(count, compare_counts(count)))
     screen.draw_document(build_functions(count))
 
 

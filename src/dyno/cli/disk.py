@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import judged_run, options
-from dyno.cli.exits import write_json_file
 from dyno.cli.options import DURATION, PERCENT, RUN, SIZE, add_option
 from dyno.cli.runs import find_run, find_runs_home, refuse_profile
 from dyno.cli.terminal import screen
@@ -19,7 +18,8 @@ if TYPE_CHECKING:
     from dyno.cli.judged_run import RunOptions
     from dyno.instruments.disk.fio import Fio
     from dyno.instruments.disk.run import DiskPlan
-    from dyno.record.disk import DiskRun, DiskVerdict
+    from dyno.record import Verdict
+    from dyno.record.disk import DiskRun
 
 #: What a job needs to be measured, in s.
 SHORTEST_S = 0.05
@@ -118,25 +118,34 @@ def play_and_tell(run: DiskRun, fio: Fio, folder: Path, words: Mapping[str, Any]
     return asked.choose_exit_code(tell_disks(folder, run, asked))
 
 
-def tell_disks(folder: Path, run: DiskRun, asked: RunOptions) -> DiskVerdict:
+def tell_disks(folder: Path, run: DiskRun, asked: RunOptions) -> Verdict:
+    """Make the page of a run of disks, and print it.
+
+    `--json`: as that of a comparison (`report/export.py`), a row's `phase` is its job; `overall`
+    is null for a single path. As `jobs` stands what each job did on each side (`report/disks.py`,
+    `JobSummary`; latencies in ns), and `findings` and `error_rates` as the verdict has them.
+    """
     from dyno.instruments.disk.verdict import judge_disks
-    from dyno.report.accepted import list_accepted
-    from dyno.report.disks import build_disks_result, render_disks
-    from dyno.report.html.page import replace_file
+    from dyno.record.decode import encode
+    from dyno.report.disks import build_disk_result, summarize_jobs
+    from dyno.report.export import to_json_result
 
     verdict = judge_disks(run)
-    page = replace_file(folder / "report.html", render_disks(run, verdict))
-    if asked.json_file:
-        write_verdict(run, verdict, asked.json_file)
-    if not asked.quiet:
-        print_disks(run, verdict)
-        for line in list_accepted(asked.losses, verdict):
-            screen.print_line(line)
-        screen.print_line(f"report: {page}")
-        if not verdict.complete:
-            screen.print_line(f"to go on: dyno resume {folder.name}")
-    judged_run.write_formats(asked, lambda: build_disks_result(run, verdict))
-    return verdict
+
+    def tell() -> dict[str, Any]:
+        told = to_json_result(verdict, asked.losses)
+        told["jobs"] = [encode(each) for each in summarize_jobs(run)]
+        told |= {name: encode(getattr(verdict, name)) for name in ("findings", "error_rates")}
+        if verdict.overall == "measured":
+            told["overall"] = None
+        for one, row in zip(told["comparisons"], verdict.comparisons, strict=True):
+            one |= {"job": row.metric.phase, "p_value": row.p_value}
+            one |= {"base_rate": row.base_value, "candidate_rate": row.candidate_value}
+            one |= {"slowdown_percent": row.slowdown_percent}
+        return told
+
+    result = build_disk_result(run, verdict)
+    return judged_run.tell_result(folder, result, asked, result.document, tell)
 
 
 def resume_run(folder: Path, words: Mapping[str, Any]) -> int:
@@ -180,43 +189,16 @@ def _make_plan(words: dict[str, Any]) -> DiskPlan:
     )
 
 
-def write_verdict(run: DiskRun, verdict: DiskVerdict, file: Path) -> None:
-    """`--json`: as that of a comparison (`report/export.py`), a row's `phase` is its job; `overall`
-    is null for a single path. As `jobs` stands what each job did on each side (`report/disks.py`,
-    `JobSummary`; latencies in ns), and `findings` and `error_rates` as the verdict has them.
-    """
-    from dyno.record.decode import encode
-    from dyno.report.disks import summarize_jobs
-    from dyno.report.export import to_json_result
-
-    told = to_json_result(verdict) | {"jobs": [encode(each) for each in summarize_jobs(run)]}
-    told |= {name: encode(getattr(verdict, name)) for name in ("findings", "error_rates")}
-    if verdict.overall == "measured":
-        told["overall"] = None
-    for one, row in zip(told["comparisons"], verdict.comparisons, strict=True):
-        one |= {"job": row.metric.phase, "p_value": row.p_value}
-        one |= {"base_rate": row.base_value, "candidate_rate": row.candidate_value}
-        one |= {"slowdown_percent": row.slowdown_percent}
-    write_json_file(file, told)
-
-
-def print_disks(run: DiskRun, verdict: DiskVerdict) -> None:
-    """All of a run; the verdict once more in the end."""
-    from dyno.report.disks import build_disks
-
-    screen.draw_document(build_disks(run, verdict))
-    screen.print_paragraph(verdict.sentence)
-
-
 def show_run(folder: Path) -> None:
     """Print its command and all of it."""
     from dyno.instruments.disk.verdict import judge_disks
     from dyno.record.disk import DISK_RECORD, DiskRun
+    from dyno.report.disks import build_disks
     from dyno.runs.run_folder import read_json
 
     run = read_json(DiskRun, folder / DISK_RECORD)
     screen.print_line(run.command)
-    print_disks(run, judge_disks(run))
+    screen.draw_document(build_disks(run, judge_disks(run)))
 
 
 def report_run(folder: Path, profile_format: str | None, words: Mapping[str, Any]) -> int:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dyno.record import Run, Verdict
     from dyno.report import Book
     from dyno.report.accepted import AcceptedLoss
+    from dyno.report.document import Document
     from dyno.report.result import Holding, Result
     from dyno.runs.experiment import Experiment
     from dyno.runs.forecast.estimate import Forecast
@@ -222,6 +223,36 @@ def _write_files(book: Book, asked: RunOptions) -> None:
     if asked.json_file:
         write_json_file(asked.json_file, to_json_result(book.verdict, asked.losses))
     write_formats(asked, lambda: build_result(book))
+
+
+def tell_result(
+    folder: Path,
+    result: Result,
+    asked: RunOptions,
+    shown: Document,
+    told: Callable[[], dict[str, Any]],
+) -> Verdict:
+    """Make the page of any other kind of run, print `shown`, and write what was asked for; `told`
+    is for `--json`.
+    """
+    from dyno.report.accepted import list_accepted
+    from dyno.report.html.page import render_result, replace_file
+
+    page = replace_file(folder / "report.html", render_result(result))
+    if asked.json_file:
+        write_json_file(asked.json_file, told())
+    if not asked.quiet:
+        is_whole = shown is result.document
+        screen.draw_document(shown, None if is_whole else screen.choose_screen_columns())
+        for line in list_accepted(asked.losses, result.verdict):
+            screen.print_line(line)
+        screen.print_line(f"report  {page}")
+        screen.print_line(f"more    dyno show {folder.name}")
+        is_over = result.verdict.complete
+        again = f"again   {result.command}" if is_over else f"go on   dyno resume {folder.name}"
+        screen.print_line(again)
+    write_formats(asked, lambda: result)
+    return result.verdict
 
 
 def check_formats(asked: RunOptions, noun: str, holdings: Set[Holding]) -> None:

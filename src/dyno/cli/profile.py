@@ -156,12 +156,14 @@ def _check_alike(engine: str, base: ServerProfile | None) -> None:
 def _write(
     profile: ServerProfile, base: ServerProfile | None, output: Path, other: str | None
 ) -> None:
-    from dyno.report.html.page import replace_file
-    from dyno.report.server_profile import build_brief_profile, build_profile_page
+    from dyno.report.html.page import render_result, replace_file
+    from dyno.report.server_profile import build_brief_profile, build_profile_result
     from dyno.runs.run_folder import write_json
 
     write_json(output, profile)
-    page = replace_file(output.with_suffix(".html"), build_profile_page(profile, base))
+    page = replace_file(
+        output.with_suffix(".html"), render_result(build_profile_result(profile, base))
+    )
     screen.draw_document(build_brief_profile(profile, base), is_apart=False)
     screen.print_gap()
     screen.print_line(f"profile: {output}")

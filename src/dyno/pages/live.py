@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup
 
-from dyno import numbers
 from dyno.errors import DynoError
+from dyno.judge.analysis.effect_words import describe_axis
 from dyno.pages.frame import LIVE, SitePage, quote_key, read_template
 from dyno.pages.library import ListedRun
 from dyno.report.html.markup import render
-from dyno.report.words import format_count
+from dyno.report.words import format_count, format_ends
 
 #: How often a page looks, with a script and without one.
 EVERY_S, REFRESH_S = 1.0, 5
@@ -64,15 +64,15 @@ def _describe_run(listed: ListedRun) -> dict[str, object]:
         "sentence": now.sentence,
         "trials": format_count(*now.played),
         "last": now.last_utc[11:19],
-        "size_title": now.size_title,
+        "size_title": f"{describe_axis([row for _, row in now.rows])} so far" if now.rows else "",
         "rows": [
             {
-                "title": it.title,
-                "candidate": it.candidate,
-                "size": numbers.format_signed_percent(it.percent),
-                "ends": numbers.format_interval(it.low_percent, it.high_percent),
-                "blocks": it.blocks,
+                "title": title,
+                "candidate": row.candidate,
+                "size": format_ends(row)[0].removesuffix(" %"),
+                "ends": format_ends(row)[1],
+                "blocks": row.blocks,
             }
-            for it in now.rows
+            for title, row in now.rows
         ],
     }

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
 from dyno import numbers
-from dyno.judge.analysis.effect_words import describe_word
 from dyno.record.capacity import (
     CandidateCapacity,
     CapacityBlock,
@@ -130,21 +129,33 @@ CAPTION = (
 )
 
 
-def render_capacity(
+def build_capacity_result(
     plan: CapacityPlan, blocks: Sequence[CapacityBlock], verdict: CapacityVerdict
-) -> str:
-    from dyno.report.html.page import PageHead, build_page  # not loaded for a terminal
-
-    front = PageHead(
-        title=f"{plan.run.name}: {describe_word(plan.metric, verdict.overall)}",
-        eyebrow="Dyno capacity",
-        heading=plan.run.name,
+) -> Result:
+    """Return what the blocks so far came to."""
+    run = plan.run
+    return Result(
+        noun="a capacity",
+        name=run.name,
+        headline=f"{build_headline(run.candidates, verdict)}.",
+        created_utc=run.created_utc,
         question=f"Which rate holds {plan.limit_words}?",
-        aside=plan.run.created_utc,
-        candidates=[side.name for side in plan.run.candidates],
-        leads=True,
+        command=run.command,
+        verdict=verdict,
+        sides=run.candidates,
+        workloads=[each.name for each in run.workloads],
+        rows=name_rows(plan, verdict),
+        values={
+            (side.candidate, plan.metric): [rate for rate in side.restarts if rate]
+            for side in verdict.candidates
+        },
+        basis=[*describe_rates(plan, verdict)],
+        document=build_capacity(plan, blocks, verdict),
     )
-    return build_page(front, build_capacity(plan, blocks, verdict))
+
+
+def name_rows(plan: CapacityPlan, verdict: CapacityVerdict) -> list[NamedRow]:
+    return [NamedRow(f"rate that holds {plan.limit_words}", "", it) for it in verdict.comparisons]
 
 
 def build_capacity(
@@ -167,36 +178,9 @@ def build_capacity(
     ]
 
 
-def build_capacity_result(plan: CapacityPlan, verdict: CapacityVerdict) -> Result:
-    """Return a capacity as formats tell it."""
-    run, rows = plan.run, _name_rows(plan, verdict)
-    told = rows or verdict.overall == "invalid"
-    again = ("to repeat: ", doc.TextSpan(run.command, code=True), f" (seed {run.seed})")
-    return Result(
-        noun="a capacity",
-        name=run.name,
-        headline=f"{build_headline(run.candidates, verdict) if told else verdict.sentence}.",
-        verdict=verdict,
-        sides=run.candidates,
-        workloads=[it.name for it in run.workloads],
-        rows=rows,
-        values={
-            (side.candidate, plan.metric): [rate for rate in side.restarts if rate]
-            for side in verdict.candidates
-        },
-        basis=[*describe_rates(plan, verdict), *([again] if run.command else [])],
-        document=build_answer(plan, verdict),
-    )
-
-
-def _name_rows(plan: CapacityPlan, verdict: CapacityVerdict) -> list[NamedRow]:
-    title = f"rate that holds {plan.limit_words}"
-    return [NamedRow(title, "", row) for row in verdict.comparisons]
-
-
 def build_answer(plan: CapacityPlan, verdict: CapacityVerdict) -> list[doc.Block]:
     sides, level = plan.run.candidates, format_level(plan.run).removesuffix(" interval")
-    named = _name_rows(plan, verdict)
+    named = name_rows(plan, verdict)
     head = [build_headline(sides, verdict)] if named or verdict.overall == "invalid" else []
     rows = [
         (

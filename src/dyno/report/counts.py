@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyno.judge.analysis.counts import compare_counts, describe_change, judge_counts
-from dyno.judge.analysis.effect_words import describe_verdict
-from dyno.numbers import format_interval, format_percent
+from dyno.judge.analysis.counts import judge_rows
+from dyno.numbers import format_interval
 from dyno.record import Comparison
 from dyno.record.build_facts import read_build_facts
 from dyno.record.count import (
@@ -17,7 +16,8 @@ from dyno.record.count import (
     FunctionChange,
 )
 from dyno.report import document as doc
-from dyno.report.names import NamedRow, describe_candidate, name_pair
+from dyno.report.headline import build_headline
+from dyno.report.names import NamedRow
 from dyno.report.result import Result
 
 #: What no count of instructions sees.
@@ -35,20 +35,9 @@ SHOWN, FUNCTIONS = 40, 10
 SPREAD_PERCENT = 0.1
 
 
-def build_count_headline(count: Count, rows: Sequence[Comparison]) -> str:
-    """`sqlite 3.54.1 is lighter than 3.46.0: 4.3 % fewer instructions an event`, of each."""
-    return "; ".join(_describe_row(count, row) for row in rows)
-
-
-def _describe_row(count: Count, row: Comparison) -> str:
-    who, whom = name_pair(count.candidates, row.candidate, row.base)
-    article = "an" if count.unit[0] in "aeiou" else "a"
-    size = format_percent(abs(row.change_percent))
-    change = f"{size} {'more' if row.change_percent > 0 else 'fewer'} instructions"
-    if row.verdict == "inconclusive":
-        told = f"Inconclusive: {who} may be heavier than {whom} or not"
-        return f"{told}; more repetitions (--repeat) or inputs (--inputs) narrow the interval"
-    return f"{who} is {describe_verdict(row)} than {whom}: {change} {article} {count.unit}"
+def build_count_headline(count: Count, rows: Sequence[CountComparison]) -> str:
+    """`sqlite 3.54.1 is lighter than 3.46.0: it takes 4.3 % fewer instructions`, of each."""
+    return build_headline(count.candidates, judge_rows(rows))
 
 
 def name_count_rows(count: Count, rows: Sequence[Comparison]) -> list[NamedRow]:
@@ -100,7 +89,7 @@ def build_count(count: Count, rows: Sequence[CountComparison]) -> doc.Document:
     blocks: list[doc.Block] = [
         doc.Heading("Verdict", "verdict"),
         doc.Forest(count.candidates, name_count_rows(count, rows), "restarts"),
-        *(doc.Prose(describe_change(count, row)) for row in rows),
+        doc.Prose(judge_rows(rows).sentence),
         doc.Prose(BLIND),
         doc.RowTable(columns, sides, f"Instructions per {count.unit}"),
     ]
@@ -178,15 +167,17 @@ def build_functions(count: Count) -> doc.Document:
     return blocks
 
 
-def build_count_result(count: Count) -> Result:
-    """Return a count as formats tell it."""
-    verdict, rows = judge_counts(count), compare_counts(count)
+def build_count_result(count: Count, rows: Sequence[CountComparison]) -> Result:
+    """Return what a count came to."""
     whose = [f" on {row.candidate}" if len(rows) > 1 else "" for row in rows]
     return Result(
         noun="a count",
         name=count.name,
         headline=f"{build_count_headline(count, rows)}.",
-        verdict=verdict,
+        created_utc=count.created_utc,
+        question="How many instructions does an operation take?",
+        command=count.command,
+        verdict=judge_rows(rows),
         sides=count.candidates,
         workloads=[count.workload],
         rows=name_count_rows(count, rows),
@@ -197,29 +188,9 @@ def build_count_result(count: Count) -> Result:
             for found, what in ((row.changes, "function"), (row.layers, "layer"))
         ],
         warnings=[it for it in (describe_builds(count),) if it],
-        basis=[
-            *describe_spread(count.counts),
-            BLIND,
-            ("to repeat: ", doc.TextSpan(count.command, code=True)),
-        ],
+        basis=[*describe_spread(count.counts), BLIND],
         document=build_count(count, rows),
     )
-
-
-def render_count(count: Count, rows: Sequence[CountComparison]) -> str:
-    from dyno.report.html.page import PageHead, build_page  # not loaded for a terminal
-
-    front = PageHead(
-        title=f"{count.name}: {', '.join(map(describe_verdict, rows))}",
-        eyebrow="How many instructions does an operation take?",
-        heading=f"{build_count_headline(count, rows)}.",
-        question="",
-        aside=f"{count.name}, {count.created_utc}",
-        candidates=[side.name for side in count.candidates],
-        leads=True,
-        descriptions=[describe_candidate(side) for side in count.candidates],
-    )
-    return build_page(front, build_count(count, rows))
 
 
 def describe_spread(counts: Sequence[CandidateCount]) -> list[str]:

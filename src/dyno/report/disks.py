@@ -261,40 +261,30 @@ def describe_commits(run: DiskRun) -> list[str]:
     return told
 
 
-def render_disks(run: DiskRun, verdict: DiskVerdict) -> str:
-    from dyno.report.html.page import PageHead, build_page  # not loaded for a terminal
-
-    head = PageHead(
-        title=f"{run.name}: {verdict.overall}",
-        eyebrow="Dyno disk",
-        heading=run.name,
-        question=run.question or "What does this disk do under a database?",
-        aside=run.created_utc,
-        leads=True,
-    )
-    return build_page(head, build_disks(run, verdict))
-
-
-def build_disks_result(run: DiskRun, verdict: DiskVerdict) -> Result:
-    """Return a run of disks as formats tell it."""
-    rows = [NamedRow(row.metric.phase, "", row) for row in verdict.comparisons]
-    told = rows or verdict.overall in ("invalid", "inconclusive")
-    again = ("to repeat: ", doc.TextSpan(run.command, code=True))
+def build_disk_result(run: DiskRun, verdict: DiskVerdict) -> Result:
+    """Return what a run of disks came to."""
     return Result(
         noun="a run of disks",
         name=run.name,
-        headline=f"{build_headline((), verdict)}." if told else verdict.sentence,
+        headline=f"{build_headline((), verdict)}.",
+        created_utc=run.created_utc,
+        question=run.question or "What does this disk do under a database?",
+        command=run.command,
         verdict=verdict,
         workloads=[run.matrix],
-        rows=rows,
+        rows=name_rows(verdict),
         values={
             (side.name, run.find_metric(job.name)): run.compute_rates(side.name, job.name)
             for side in run.sides
             for job in run.jobs
         },
-        basis=[*map(describe_device, run.sides), *run.notes, describe_basis(run), again],
+        basis=[*map(describe_device, run.sides), *run.notes, describe_basis(run)],
         document=build_disks(run, verdict),
     )
+
+
+def name_rows(verdict: DiskVerdict) -> list[NamedRow]:
+    return [NamedRow(row.metric.phase, "", row) for row in verdict.comparisons]
 
 
 def build_disks(run: DiskRun, verdict: DiskVerdict) -> doc.Document:
@@ -349,7 +339,7 @@ PARTS_MEAN = (
 
 def _list_verdict(run: DiskRun, verdict: DiskVerdict) -> list[doc.Block]:
     tone = choose_tone(verdict)
-    named = [NamedRow(row.metric.phase, "", row) for row in verdict.comparisons]
+    named = name_rows(verdict)
     published = [
         (
             f"{it.candidate} ÷ {it.base}",

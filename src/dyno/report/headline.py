@@ -56,7 +56,7 @@ def build_headline(sides: Sequence[Candidate], verdict: Verdict) -> str:
     if verdict.overall == "measured":
         return verdict.sentence.rstrip(".")
     if not rows:
-        return "Inconclusive: no primary metric was measured"
+        return f"Inconclusive: {verdict.reason or 'no primary metric was measured'}"
     pairs: dict[tuple[str, str], list[Comparison]] = {}
     for row in rows:
         pairs.setdefault((row.candidate, row.base), []).append(row)
@@ -150,7 +150,7 @@ def _guess(rows: Sequence[Comparison], whom: str) -> str:
 def _describe_row(row: Comparison, who: str, whom: str) -> str:
     """The only measurement, with its size or bound; with neither, why."""
     is_open = row.verdict in OPEN_WORDS
-    if math.isnan(row.slowdown_percent):
+    if math.isnan(row.low_percent):
         told = _guess([row], whom) if is_open else describe_claim([row], row.verdict, whom)
         return f"{'inconclusive: ' * is_open}{': '.join((f'{who} {told}', *row.notes))}"
     subject = "it" if is_told_whole(row.metric) else f"its {format_metric(row.metric)}"

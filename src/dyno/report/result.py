@@ -24,7 +24,7 @@ MEASURED: frozenset[Holding] = frozenset({"a verdict", "numbers"})
 COMPARED: frozenset[Holding] = MEASURED | {"comparisons", "comparisons of times"}
 #: Units of durations, in s.
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
-NO_VERDICT = Verdict("inconclusive", "", True, (), (), ())
+NO_VERDICT = Verdict("measured", "", True, (), (), ())
 #: What a number of a table may be.
 Cell = str | int | float | None
 
@@ -34,6 +34,7 @@ class Result:
     """What any kind of run came to. `noun` is its kind in a sentence; `verdict` is
     `NO_VERDICT` of what has none (a server's profile).
 
+    `question` is what was asked, `command` asks it again.
     `rows` are the comparisons that decide, with their titles, `headline` says them. `values` has
     each restart's number of a candidate in a metric, `numbers` is a table of columns and rows where
     there is more than those. `causes` say what changed, `basis` what it rests on; `document` is all
@@ -44,6 +45,9 @@ class Result:
     noun: str
     name: str
     headline: str
+    created_utc: str = ""
+    question: str = ""
+    command: str = ""
     verdict: Verdict = NO_VERDICT
     sides: Sequence[Candidate] = ()
     workloads: Sequence[str] = ()

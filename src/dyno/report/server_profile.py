@@ -41,26 +41,19 @@ BATCHES = (
 )
 
 
-def build_profile_page(profile: ServerProfile, base: ServerProfile | None = None) -> str:
-    """The page as text; with `base` an earlier profile stands beside it."""
-    from dyno.report.html.page import PageHead, build_page  # not loaded for a terminal
-
-    front = PageHead(
-        title=f"{profile.name}: profile",
-        eyebrow="Dyno profile",
-        heading=f"{profile.name}",
-        question="Where does its time go?"
-        if base is None
-        else f"Where does its time go, and where did it go at {base.began_utc} UTC?",
-        aside=f"{profile.began_utc} UTC, {profile.elapsed_s:.0f} s",
+def build_profile_result(profile: ServerProfile, base: ServerProfile | None = None) -> Result:
+    """Return a profile, with `base` an earlier one beside it: it has no verdict."""
+    question = "Where does its time go"
+    return Result(
+        noun="a profile of a server",
+        name=profile.name,
+        headline=profile.name,
+        created_utc=f"{profile.began_utc} UTC, {profile.elapsed_s:.0f} s",
+        question=f"{question}, and where did it go at {base.began_utc} UTC?"
+        if base
+        else f"{question}?",
+        document=build_profile(profile, base),
     )
-    return build_page(front, build_profile(profile, base))
-
-
-def build_profile_result(profile: ServerProfile) -> Result:
-    """Return a profile as formats tell it: it has no verdict."""
-    document = build_profile(profile)
-    return Result("a profile of a server", profile.name, profile.name, document=document)
 
 
 def build_profile(profile: ServerProfile, base: ServerProfile | None = None) -> doc.Document:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from dyno import private_files, scratch
 from dyno.errors import HostError, UsageError, build_unknown_error, find_fullest
@@ -24,6 +24,7 @@ from dyno.plugins import load_things
 from dyno.record import (
     CLIENT_BASELINE,
     SCHEMA,
+    Comparison,
     Run,
     RunSummary,
     Trial,
@@ -144,21 +145,11 @@ PROFILES = "profiles"
 LOADED = "loaded"
 
 
-class SoFar(NamedTuple):
-    """An interval so far, in percent: which is no verdict."""
-
-    title: str
-    candidate: str
-    percent: float
-    low_percent: float
-    high_percent: float
-    blocks: int
-
-
 @dataclass(frozen=True)
 class RunProgress:
     """What is known of a run that plays: `played` are its trials or what it calls them, with that
-    word; `last_utc` when the last of them began.
+    word; `last_utc` when the last of them began. `rows` are comparisons so far with their titles:
+    intervals, and no verdict.
     """
 
     sentence: str
@@ -166,8 +157,7 @@ class RunProgress:
     wanted: int = 0
     played: tuple[int, str] = (0, "")
     last_utc: str = ""
-    rows: Sequence[SoFar] = ()
-    size_title: str = "slowdown so far"
+    rows: Sequence[tuple[str, Comparison]] = ()
 
 
 class Instrument:

@@ -21,17 +21,22 @@ from dyno.record import Reading
 from dyno.record.disk import DiskRun, DiskTrace, DiskVerdict, FileBlocks, PublishedFigure
 from dyno.report.disks import (
     PARTS,
+    build_disk_result,
     describe_commits,
     describe_error_rates,
     forecast_commits,
     make_commit_cells,
     measure_request_time,
-    render_disks,
 )
 from dyno.report.document import Bars
+from dyno.report.html.page import render_result
 from dyno.runs.run_folder import create_run, write_json
 
 PAIR = (make_side("/old"), make_side("/new"))
+
+
+def render(run: DiskRun) -> str:
+    return render_result(build_disk_result(run, judge_disks(run)))
 
 
 def choose_exit_code(verdict: DiskVerdict, strict: bool) -> int:
@@ -92,7 +97,7 @@ def test_a_single_path_has_no_verdict_but_is_invalid_where_its_numbers_are() -> 
 def test_what_was_published_stands_beside_what_was_measured() -> None:
     figure = PublishedFigure("a file beside a raw device", 2.0, "Small Datum", "/new", "/old")
     run = replace(compare(4.0), published=(figure,))
-    page = render_disks(run, judge_disks(run))
+    page = render(run)
     assert "Published, and here" in page and "/old ÷ /new" in page and "a file beside a raw" in page
     assert '<td class="n" data-label="published">2.0</td>' in page and "(Small Datum)" in page
     assert '<td class="n" data-label="here">4.0</td>' in page
@@ -132,7 +137,7 @@ def test_a_runs_commits_are_predicted_beside_what_they_were(
     cells = make_commit_cells(forecast)
     assert cells[2:] == ("2", "1,500/s", "1,000/s, 1 user")
     assert not forecast.is_exceeded and "overlapped" not in " ".join(describe_commits(run))
-    assert "What a database pays" in render_disks(run, judge_disks(run))
+    assert "What a database pays" in render(run)
     more = replace(run, commits=(replace(base, rate=9_000.0),))
     assert "its flushes overlapped" in " ".join(describe_commits(more))
 
@@ -166,17 +171,18 @@ def test_show_and_report_tell_a_run_of_disks_again(
     assert "/new is slower than /old" in (recorded / "report.html").read_text()
     assert run_words(["show", "runs"]) == 0
     assert "disks measured" in capsys.readouterr().out
-    assert run_words(["report", word, "--format", "markdown"]) == 64
+    assert run_words(["report", word, "--format", "markdown"]) == 0
+    assert "/new is slower than /old" in capsys.readouterr().out
 
 
 def test_the_page_leads_with_the_verdict_and_draws_the_parts_of_a_requests_time() -> None:
     slow = compare(0.5)
-    page = render_disks(slow, judge_disks(slow))
+    page = render(slow)
     assert '<p class="box bad">/new is slower than /old' in page
     assert page.count('<div class="shares">') == 2 and ">device</span>" in page
     assert "submit: 2.00 µs, device: 80.0 µs" in page and ">completion</span>" not in page
     holes = make_run([make_side(blocks=FileBlocks(0, 0, 64 * MB, 0, 100.0))])
-    page = render_disks(holes, judge_disks(holes))
+    page = render(holes)
     assert '<p class="box bad">' in page and '<b class="bad">invalid</b>' in page
 
 

@@ -21,7 +21,8 @@ from dyno.judge.analysis.server_profiles import (
 )
 from dyno.record.profile import CpuSlice
 from dyno.record.server_profile import ServerProfile
-from dyno.report.server_profile import build_profile_page
+from dyno.report.html.page import render_result
+from dyno.report.server_profile import build_profile_result
 
 
 def compare_layers_of(base: ServerProfile, other: ServerProfile) -> dict[str, str | None]:
@@ -115,7 +116,10 @@ def test_a_statement_of_one_side_is_said_to_be_and_other_sources_are_not_compare
 
 def test_a_page_is_small_asks_nobody_and_shows_a_statement_as_it_is_written() -> None:
     base, other = make_profile(1), make_profile(2, scan=60)
-    for page in (build_profile_page(other), build_profile_page(other, base)):
+    for page in (
+        render_result(build_profile_result(other)),
+        render_result(build_profile_result(other, base)),
+    ):
         assert len(page) < 500_000 and "<b>bold" not in page and "&lt;b&gt;bold" in page
         assert "default-src 'none'" in page and "http:" not in page and "https:" not in page
     shown = page[page.index("<main>") :]
@@ -130,5 +134,5 @@ def test_two_profiles_that_were_taken_otherwise_are_said_to_be() -> None:
     unlike = replace(base, cpu=blind, version="17", statement_source="sampled sessions")
     said = " ".join(list_unlike(unlike, other))
     assert all(word in said for word in ("kernel was seen", "charged", "17, then 18", "sampled s"))
-    assert "inside the kernel was seen in one" in build_profile_page(other, unlike)
+    assert "inside the kernel was seen in one" in render_result(build_profile_result(other, unlike))
     assert "CPU time was sampled in one" in " ".join(list_unlike(replace(base, cpu=None), other))

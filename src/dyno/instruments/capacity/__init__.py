@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from dyno.errors import UsageError
 from dyno.instruments.capacity.folder import CAPACITY_BLOCKS, CAPACITY_RECORD, CapacityFolder
 from dyno.record import RunSummary
-from dyno.runs.run_folder import Instrument, RunFolder, RunProgress, SoFar
+from dyno.runs.run_folder import Instrument, RunFolder, RunProgress
 from dyno.runs.run_summary import NOT_JUDGED, take_run
 
 if TYPE_CHECKING:
@@ -46,40 +46,34 @@ class Capacity(Instrument):
 
     def render_page(self, path: Path) -> str:
         """The answer, the curve, every step."""
+        from dyno.report.html.page import render_result
+
+        return render_result(self.read_result(path))
+
+    def read_result(self, path: Path) -> Result:
+        """The rate of each candidate, and the verdict."""
         from dyno.judge.analysis.capacity import judge_capacity
-        from dyno.report.capacity import render_capacity
+        from dyno.report.capacity import build_capacity_result
 
         folder = CapacityFolder(path)
         plan, blocks = folder.read_plan(), folder.read_blocks()
         if not blocks:
             raise UsageError(f"{path.name} has no block yet", hint="wait for its first one")
-        return render_capacity(plan, blocks, judge_capacity(plan, blocks))
-
-    def read_result(self, path: Path) -> Result:
-        """The verdict, and the rate of each restart."""
-        from dyno.judge.analysis.capacity import judge_capacity
-        from dyno.report.capacity import build_capacity_result
-
-        folder = CapacityFolder(path)
-        plan = folder.read_plan()
-        return build_capacity_result(plan, judge_capacity(plan, folder.read_blocks()))
+        return build_capacity_result(plan, blocks, judge_capacity(plan, blocks))
 
     def read_progress(self, path: Path) -> RunProgress:
         """Its blocks, and the intervals of rates from the second one on."""
-        from dyno.judge.analysis.capacity import judge_capacity, measure_change
+        from dyno.judge.analysis.capacity import judge_capacity
 
         folder = CapacityFolder(path)
         plan, blocks = folder.read_plan(), folder.read_blocks()
-        at = len(blocks)
-        found = judge_capacity(plan, blocks).comparisons if at > 1 else ()
-        title = f"rate that holds {plan.limit_words}"
+        found = judge_capacity(plan, blocks).comparisons if len(blocks) > 1 else ()
         return RunProgress(
             f"which rate holds {plan.limit_words}?",
-            at,
+            len(blocks),
             plan.blocks,
             (sum(len(block.restarts) for block in blocks), "restart"),
-            rows=[SoFar(title, it.candidate, *measure_change(it), at) for it in found],
-            size_title="change of the rate so far",
+            rows=[(f"rate that holds {plan.limit_words}", it) for it in found],
         )
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from dyno.record import RunSummary
 from dyno.record.disk import DISK_RECORD, DiskRun
-from dyno.runs.run_folder import Instrument, RunFolder, RunProgress, SoFar, read_json
+from dyno.runs.run_folder import Instrument, RunFolder, RunProgress, read_json
 from dyno.runs.run_summary import add_host
 
 if TYPE_CHECKING:
@@ -48,19 +48,17 @@ class Disk(Instrument):
 
     def render_page(self, path: Path) -> str:
         """The verdict, each job, what the audits found."""
-        from dyno.instruments.disk.verdict import judge_disks
-        from dyno.report.disks import render_disks
+        from dyno.report.html.page import render_result
 
-        run = read_json(DiskRun, path / DISK_RECORD)
-        return render_disks(run, judge_disks(run))
+        return render_result(self.read_result(path))
 
     def read_result(self, path: Path) -> Result:
         """The verdict, and the rate of each job in each block."""
         from dyno.instruments.disk.verdict import judge_disks
-        from dyno.report.disks import build_disks_result
+        from dyno.report.disks import build_disk_result
 
         run = read_json(DiskRun, path / DISK_RECORD)
-        return build_disks_result(run, judge_disks(run))
+        return build_disk_result(run, judge_disks(run))
 
     def read_progress(self, path: Path) -> RunProgress:
         """Its blocks, and the intervals of jobs from the second one on."""
@@ -73,19 +71,7 @@ class Disk(Instrument):
             run.blocks,
             run.analyses[-1],
             (len(run.plays), "play"),
-            rows=[
-                SoFar(
-                    *(
-                        it.metric.phase,
-                        it.candidate,
-                        it.slowdown_percent,
-                        it.low_percent,
-                        it.high_percent,
-                    ),
-                    run.blocks,
-                )
-                for it in rows
-            ],
+            rows=[(it.metric.phase, it) for it in rows],
         )
 
 

@@ -50,17 +50,17 @@ class Instructions(Instrument):
 
     def render_page(self, path: Path) -> str:
         """The verdict, what changed, how it was counted."""
-        from dyno.judge.analysis.counts import compare_counts
-        from dyno.report.counts import render_count
+        from dyno.report.html.page import render_result
 
-        count = _read_count(path)
-        return render_count(count, compare_counts(count))
+        return render_result(self.read_result(path))
 
     def read_result(self, path: Path) -> Result:
         """The verdict, the count of each repetition, what changed."""
+        from dyno.judge.analysis.counts import compare_counts
         from dyno.report.counts import build_count_result
 
-        return build_count_result(_read_count(path))
+        count = _read_count(path)
+        return build_count_result(count, compare_counts(count))
 
     def read_progress(self, path: Path) -> RunProgress:
         """A count is written down at its end, so nothing is known of it before."""

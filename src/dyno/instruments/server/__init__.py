@@ -36,9 +36,9 @@ class ServerProfiles(Instrument):
 
     def render_page(self, path: Path) -> str:
         """CPU time by layer, waits, statements."""
-        from dyno.report.server_profile import build_profile_page
+        from dyno.report.html.page import render_result
 
-        return build_profile_page(read_json(ServerProfile, path), None)
+        return render_result(self.read_result(path))
 
     def read_result(self, path: Path) -> Result:
         """The profile in words; it has no verdict."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dyno.record import RunSummary
-from dyno.runs.run_folder import Instrument, RunFolder, RunProgress, SoFar
+from dyno.runs.run_folder import Instrument, RunFolder, RunProgress
 from dyno.runs.run_summary import NOT_JUDGED, is_judged, take_run
 
 if TYPE_CHECKING:
@@ -71,13 +71,7 @@ class Time(Instrument):
             now.blocks,
             (len(trials), "trial"),
             trials[-1].started_utc if trials else "",
-            [
-                SoFar(
-                    *(it.title, it.row.candidate, it.row.slowdown_percent),
-                    *(it.row.low_percent, it.row.high_percent, it.row.blocks),
-                )
-                for it in named
-            ],
+            [(it.title, it.row) for it in named],
         )
 
 

@@ -20,9 +20,8 @@ import scipy
 from msgspec.structs import replace
 
 from dyno.judge.analysis.call_tree import build_call_tree
-from dyno.judge.analysis.effect_words import describe_verdict
-from dyno.numbers import format_interval
-from dyno.record import Comparison, Verdict, VerdictName
+from dyno.judge.analysis.sentence import build_result_clause
+from dyno.record import Verdict, VerdictName
 from dyno.record.count import (
     CandidateCount,
     Count,
@@ -38,6 +37,7 @@ ALPHA = 0.05
 EXACT_FREEDOM = 30
 #: A function whose change is below this share of the base is not told.
 TOLD_SHARE = 1e-5
+MORE_TELL = "more repetitions (--repeat) or inputs (--inputs) narrow the interval"
 
 
 def compare_counts(count: Count) -> tuple[CountComparison, ...]:
@@ -48,25 +48,18 @@ def compare_counts(count: Count) -> tuple[CountComparison, ...]:
 
 def judge_counts(count: Count) -> Verdict:
     """The verdict of a count."""
-    rows = compare_counts(count)
+    return judge_rows(compare_counts(count))
+
+
+def judge_rows(rows: Sequence[CountComparison]) -> Verdict:
+    """The verdict that its comparisons make."""
     return Verdict(
         overall=find_overall(rows),
-        sentence=" ".join(describe_change(count, row) for row in rows),
+        sentence=f"{build_result_clause(find_overall(rows), rows)}.",
         complete=True,
-        comparisons=rows,
+        comparisons=tuple(rows),
         findings=(),
         dropped=(),
-    )
-
-
-def describe_change(count: Count, row: Comparison) -> str:
-    """The verdict on one candidate, in a sentence."""
-    is_exact = not row.low_percent < row.high_percent
-    ends = format_interval(row.low_percent, row.high_percent, "{:+.3f}".format)
-    return (
-        f"{row.candidate} is {describe_verdict(row)}: {row.candidate_value:,.0f} instructions per "
-        f"{count.unit}, {row.base} {row.base_value:,.0f}: {row.change_percent:+.3f} %"
-        f"{'' if is_exact else f' {ends}'} (margin {row.margin_percent:g} %)."
     )
 
 
@@ -123,6 +116,7 @@ def _compare(count: Count, base: CandidateCount, other: CandidateCount) -> Count
         verdict=change.word,
         error_percent=change.error,
         freedom=change.freedom,
+        notes=(MORE_TELL,) if change.word == "inconclusive" else (),
         changes=tuple(it for it in _find_changes(base, other) if abs(it.change) >= least),
         layers=tuple(_find_layer_changes(base, other)),
         tree=build_call_tree(base, other),

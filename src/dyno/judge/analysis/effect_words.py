@@ -102,7 +102,7 @@ def _find_kind(metric: Metric) -> _Kind:
 
 def is_told_whole(metric: Metric) -> bool:
     """Do its words say what is more or less, so that nobody need name the metric beside them?"""
-    return _find_kind(metric) in (_TIME, _CAPACITY)
+    return _find_kind(metric) in (_TIME, _INSTRUCTIONS, _CAPACITY)
 
 
 def describe_axis(rows: Sequence[Comparison]) -> str:
@@ -257,7 +257,7 @@ def describe_ratio(c: Comparison) -> str:
 def describe_range(c: Comparison) -> str:
     """`takes between 2.3 % less and 3.4 % more time`, for a verdict that is open."""
     kind = _find_kind(c.metric)
-    if c.low_percent >= 0 or c.high_percent <= 0:
+    if math.isnan(c.low_percent) or c.low_percent >= 0 or c.high_percent <= 0:
         return describe_size(c)
     _, least, most = measure_losses(c)
     low, high = numbers.format_percent(-least), numbers.format_percent(most)

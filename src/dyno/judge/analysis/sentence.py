@@ -20,6 +20,7 @@ from dyno.judge.analysis.effect_words import (
 )
 from dyno.numbers import format_quantity
 from dyno.record import Comparison, Doubt, Run, Saturation, VerdictName, list_share_runs
+from dyno.record.verdict import Overall
 
 QUICK = "QUICK, on this shortened workload: "
 WORST_FIRST: tuple[VerdictName, ...] = ("invalid", "slower", "inconclusive", "not slower")
@@ -183,7 +184,7 @@ def put_doubt_first(told: str, doubts: Sequence[Doubt]) -> str:
     return f"Doubtful: {told}, in doubt because {first.sentence}{also if others else ''}"
 
 
-def build_result_clause(word: VerdictName, primaries: Sequence[Comparison]) -> str:
+def build_result_clause(word: Overall, primaries: Sequence[Comparison]) -> str:
     """What the run says of each candidate, by the worst word of all."""
     meant = [c for c in primaries if c.verdict == word]
     if word == "invalid":

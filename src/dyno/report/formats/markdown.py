@@ -84,6 +84,8 @@ def _build_document(result: Result) -> Document:
         (TextSpan("What changed", "strong"), f": {it}", *_link(result, " (", "all", "#cause", ")"))
         for it in result.causes
     ]
+    again = TextSpan(result.command, code=True)
+    repeat = [("to repeat: ", again)] if result.command else []
     return [
         head,
         Items([*warnings[:WARNINGS], *cut]),
@@ -93,7 +95,7 @@ def _build_document(result: Result) -> Document:
         *list_prose([_describe_others(rows, changed)]),
         Items(causes),
         *([Details(f"All {counted}", all_rows)] if rows != changed else []),
-        Items(list(result.basis)),
+        Items([*result.basis, *repeat]),
         *_link_report(result),
     ]
 

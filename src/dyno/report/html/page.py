@@ -7,12 +7,13 @@ fetch anything else, should a mistake here ever try. Files are written whole or 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from markupsafe import Markup
 
 from dyno import private_files
+from dyno.judge.analysis.effect_words import describe_word
 from dyno.report import Book, load_sections
 from dyno.report.document import Block, Document, Heading
 from dyno.report.headline import build_headline, describe_largest, list_decisive
@@ -20,6 +21,7 @@ from dyno.report.html.markup import read_asset, render
 from dyno.report.names import describe_candidate, name_compared, name_measurements
 from dyno.report.rehearsal import build_rehearsal
 from dyno.report.render.html import render_html
+from dyno.report.result import Result
 
 
 def replace_file(path: Path, content: str | bytes, mode: int = private_files.FILE) -> Path:
@@ -89,7 +91,10 @@ def build_run_page(book: Book) -> str:
     run = book.run
     verdict = book.verdict
     if verdict.rehearsal:
-        return _build_rehearsal_page(book)
+        result = Result("a rehearsal", run.name, verdict.sentence, run.created_utc)
+        question, document = run.question or f"Dyno rehearsal: {run.name}", build_rehearsal(book)
+        sides = run.candidates
+        return render_result(replace(result, question=question, sides=sides, document=document))
     named = name_measurements(run, list_decisive(verdict))
     largest = describe_largest(verdict, named)
     compared = run.name if run.factors else name_compared(run.candidates, run.name)
@@ -107,19 +112,20 @@ def build_run_page(book: Book) -> str:
     return build_page(front, list_sections(book))
 
 
-def _build_rehearsal_page(book: Book) -> str:
-    run = book.run
+def render_result(it: Result) -> str:
+    """The page of what any kind of run came to: all that its document has."""
+    word = describe_word(it.rows[0].row.metric, it.verdict.overall) if it.rows else ""
     front = PageHead(
-        title=f"{run.name}: {book.verdict.sentence}",
-        eyebrow=run.question or f"Dyno rehearsal: {run.name}",
-        heading=book.verdict.sentence,
+        title=f"{it.name}: {'doubtful: ' * bool(it.verdict.doubts)}{word or it.headline}",
+        eyebrow=it.question,
+        heading=it.headline,
         question="",
-        aside=f"{run.name}, {run.created_utc}",
-        candidates=book.view.candidates,
-        descriptions=[describe_candidate(side) for side in run.candidates],
+        aside=f"{it.name}, {it.created_utc}",
+        candidates=[side.name for side in it.sides],
         leads=True,
+        descriptions=[describe_candidate(side) for side in it.sides],
     )
-    return build_page(front, build_rehearsal(book))
+    return build_page(front, it.document)
 
 
 def list_sections(book: Book) -> Document:
