@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from pathlib import Path
 
 import pytest
 
 from dyno.cli import run_words
 from dyno.errors import UsageError
-from dyno.host.checks import Machine, read_host_facts
+from dyno.host.checks import CPU_FEATURES, Machine, read_host_facts
 from dyno.host.checks._machine import APPLICATION, read_host_group, read_host_id
 
 OWN = "0123456789abcdef0123456789abcdef"
@@ -61,6 +62,12 @@ def test_a_record_names_the_host_and_its_group(
     assert facts.get("id", "") == read_host_id(Machine()) and "group" not in facts
     monkeypatch.setenv("DYNO_HOST_GROUP", "ci")
     assert read_host_facts(tmp_path)["group"] == "ci"
+
+
+def test_a_record_names_what_counts_depend_on(tmp_path: Path) -> None:
+    facts = read_host_facts(tmp_path)
+    assert re.fullmatch(r"[a-z]+ [\d.]+", facts["libc"])
+    assert set(facts["cpu_features"].split()) <= CPU_FEATURES
 
 
 BAD = [" ", "a\nb", "a\x1b[31m", " ci", "x" * 65, "\u202eci"]
