@@ -150,37 +150,12 @@ def _read_megabytes(machine: Machine, key: str) -> str:
 
 
 #: Features of a processor that valgrind's has, too, where the host's has them: by these the C
-#: library and engines choose their code, so that a count depends on them, and on no clock or cache.
-CPU_FEATURES = frozenset(
-    [
-        "abm",
-        "avx",
-        "avx2",
-        "bmi1",
-        "bmi2",
-        "cx16",
-        "f16c",
-        "fma",
-        "rdrand",
-        "rdseed",
-        "rdtscp",
-        "sse4_2",
-        "ssse3",
-    ]
-    + [
-        "aes",
-        "asimd",
-        "asimddp",
-        "asimdfhm",
-        "asimdhp",
-        "atomics",
-        "crc32",
-        "fphp",
-        "pmull",
-        "sha1",
-        "sha2",
-    ]
-)
+#: library and engines choose their code, so that counts depend on them, and on no clock or cache.
+CPU_FEATURES = {
+    *("abm", "avx", "avx2", "bmi1", "bmi2", "cx16", "f16c", "fma", "rdrand", "rdseed", "rdtscp"),
+    *("sse4_2", "ssse3", "aes", "asimd", "asimddp", "asimdfhm", "asimdhp", "atomics", "crc32"),
+    *("fphp", "pmull", "sha1", "sha2"),
+}
 
 
 def _read_cpu_features(machine: Machine) -> str:

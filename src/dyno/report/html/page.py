@@ -114,9 +114,10 @@ def build_run_page(book: Book) -> str:
 
 def render_result(it: Result) -> str:
     """The page of what any kind of run came to: all that its document has."""
-    word = describe_word(it.rows[0].row.metric, it.verdict.overall) if it.rows else ""
+    word = describe_word(it.rows[0].row.metric, it.verdict.overall) if it.rows else it.headline
+    doubtful = "doubtful: " if it.verdict.doubts else ""
     front = PageHead(
-        title=f"{it.name}: {'doubtful: ' * bool(it.verdict.doubts)}{word or it.headline}",
+        title=f"{name_compared(it.sides, it.name)}: {doubtful}{word}",
         eyebrow=it.question,
         heading=it.headline,
         question="",
