@@ -101,6 +101,15 @@ def grade(observations: Sequence[Observation]) -> str:
 FLEETING = ("load_1min", "memory_available_mb", "group")
 
 
+#: Features of a processor that valgrind's has, too, where the host's has them: by these the C
+#: library and engines choose their code, so that counts depend on them, and on no clock or cache.
+CPU_FEATURES = {
+    *("abm", "avx", "avx2", "bmi1", "bmi2", "cx16", "f16c", "fma", "rdrand", "rdseed", "rdtscp"),
+    *("sse4_2", "ssse3", "aes", "asimd", "asimddp", "asimdfhm", "asimdhp", "atomics", "crc32"),
+    *("fphp", "pmull", "sha1", "sha2"),
+}
+
+
 def read_host_facts(folder: Path) -> dict[str, str]:
     """The host's facts by name; what this machine does not tell is left out.
 
@@ -109,6 +118,8 @@ def read_host_facts(folder: Path) -> dict[str, str]:
     name that is none.
     """
     machine = Machine(data=folder.absolute())
+    features = machine.read_after("/proc/cpuinfo", "flags")
+    features = features or machine.read_after("/proc/cpuinfo", "Features")
     facts = {
         "id": read_host_id(machine),
         "group": read_host_group(),
@@ -116,7 +127,7 @@ def read_host_facts(folder: Path) -> dict[str, str]:
         "cores": str(len(os.sched_getaffinity(0))),
         "kernel": platform.release(),
         "machine": platform.machine(),
-        "cpu_features": _read_cpu_features(machine),
+        "cpu_features": " ".join(sorted(CPU_FEATURES & {*features.split()})),
         "libc": " ".join(platform.libc_ver()).strip(),
         "distribution": _read_distribution(),
         "memory_mb": _read_megabytes(machine, "MemTotal"),
@@ -147,21 +158,6 @@ def list_host_complaints(folder: Path) -> tuple[Observation, ...]:
 def _read_megabytes(machine: Machine, key: str) -> str:
     kilobytes = machine.read_after("/proc/meminfo", key).removesuffix("kB").strip()
     return str(int(kilobytes) // 1024) if kilobytes.isdigit() else ""
-
-
-#: Features of a processor that valgrind's has, too, where the host's has them: by these the C
-#: library and engines choose their code, so that counts depend on them, and on no clock or cache.
-CPU_FEATURES = {
-    *("abm", "avx", "avx2", "bmi1", "bmi2", "cx16", "f16c", "fma", "rdrand", "rdseed", "rdtscp"),
-    *("sse4_2", "ssse3", "aes", "asimd", "asimddp", "asimdfhm", "asimdhp", "atomics", "crc32"),
-    *("fphp", "pmull", "sha1", "sha2"),
-}
-
-
-def _read_cpu_features(machine: Machine) -> str:
-    told = machine.read_after("/proc/cpuinfo", "flags")
-    told = told or machine.read_after("/proc/cpuinfo", "Features")
-    return " ".join(sorted(CPU_FEATURES & {*told.split()}))
 
 
 def _read_distribution() -> str:
