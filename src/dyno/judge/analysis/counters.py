@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from dyno.judge.analysis.blocks import group_dependent_blocks
 from dyno.judge.analysis.measures import count_operations
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import Interval, compute_t_interval, extract_independent_data
 from dyno.judge.stats.log_ratio import Floats
 from dyno.judge.stats.verdict import adjust_holm
@@ -63,16 +63,8 @@ def compare_counters(view: RunView, candidate: str) -> tuple[CounterDifference, 
     """A candidate's counters in the phases that are judged, by their likely cost, the dearest
     difference first; none where there are fewer than two blocks.
     """
-    analyses = view.analyses
-    columns = list(_find_columns(view, candidate, analyses))
-    if not columns:
-        return ()
-    p_values = [float(analyses.adjust_p(each.interval.p, each.blocks)) for each in columns]
-    adjusted = adjust_holm(np.array(p_values))
-    rows = [
-        _compare_counter(view, candidate, each, float(p))
-        for each, p in zip(columns, adjusted, strict=True)
-    ]
+    columns = list(_find_columns(view, candidate))
+    rows = [_compare_counter(view, *each) for each in judge_columns(view, columns)]
     return tuple(
         sorted(rows, key=lambda row: (not row.differs, -compute_nominal_ns(row), row.counter))
     )
@@ -81,26 +73,6 @@ def compare_counters(view: RunView, candidate: str) -> tuple[CounterDifference, 
 def compute_nominal_ns(row: CounterDifference) -> float:
     """What the difference costs an operation at a guess."""
     return abs(row.difference) * NOMINAL_NS.get(row.counter, 1.0)
-
-
-@dataclass(frozen=True)
-class _Column:
-    """A counter of a phase, an operation's number in each block, on both sides; `counted` is the
-    whole count of a trial of the side with more.
-    """
-
-    workload: str
-    phase: str
-    counter: str
-    unit: str
-    base_values: Floats
-    values: Floats
-    interval: Interval
-    counted: float
-
-    @property
-    def blocks(self) -> int:
-        return self.values.size
 
 
 @dataclass(frozen=True)
@@ -129,10 +101,50 @@ class JudgedPhase:
         return compute_t_interval(data, self.level)
 
 
-def list_judged_phases(
-    view: RunView, candidate: str, analyses: InterimAnalyses
-) -> Iterator[JudgedPhase]:
+class Difference(NamedTuple):
+    """Candidate − base with its interval, beside both sides' mean; `p_value` counts all analyses
+    and all rows of the table (Holm).
+    """
+
+    base: float
+    candidate: float
+    difference: float
+    low: float
+    high: float
+    p_value: float
+
+    def is_sure(self, alpha: float) -> bool:
+        """Does the interval exclude 0, and Holm agree?"""
+        return self.p_value <= alpha and (self.low > 0.0 or self.high < 0.0)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A number of an operation in a phase, in each block, on both sides."""
+
+    judged: JudgedPhase
+    base_values: Floats
+    values: Floats
+
+
+ColumnT = TypeVar("ColumnT", bound=Column)
+
+
+def judge_columns(
+    view: RunView, columns: Sequence[ColumnT]
+) -> Iterator[tuple[ColumnT, Difference]]:
+    """Each with its difference."""
+    intervals = [it.judged.compute_interval(it.base_values, it.values) for it in columns]
+    pairs = [*zip(columns, intervals, strict=True)]
+    p_values = [float(view.analyses.adjust_p(it.p, own.values.size)) for own, it in pairs]
+    for (own, it), p in zip(pairs, adjust_holm(np.array(p_values)), strict=True):
+        means = float(own.base_values.mean()), float(own.values.mean())
+        yield own, Difference(*means, *map(float, (it.estimate, it.low, it.high, p)))
+
+
+def list_judged_phases(view: RunView, candidate: str) -> Iterator[JudgedPhase]:
     """The phases that have a primary metric, where there are two blocks or more."""
+    analyses = view.analyses
     base = view.run.design.base
     for workload in view.run.workloads:
         valid = view.blocks[workload.name].valid
@@ -145,31 +157,36 @@ def list_judged_phases(
             yield JudgedPhase(workload.name, phase, base, candidate, blocks, groups, level)
 
 
-def _find_columns(view: RunView, candidate: str, analyses: InterimAnalyses) -> Iterator[_Column]:
-    for judged in list_judged_phases(view, candidate, analyses):
+@dataclass(frozen=True)
+class _Counted(Column):
+    """`counted` is the whole count of a trial of the side with more."""
+
+    counter: str
+    unit: str
+    counted: float
+
+
+def _find_columns(view: RunView, candidate: str) -> Iterator[_Counted]:
+    for judged in list_judged_phases(view, candidate):
         sides = judged.base, candidate
         theirs, own = (
             [_compute_counts(trial, judged.phase) for trial in judged.list_trials(side)]
             for side in sides
         )
         for counter in _find_shared_counters([*theirs, *own]):
-            base_values = np.array([row[counter] for row in theirs])
-            values = np.array([row[counter] for row in own])
-            interval = judged.compute_interval(base_values, values)
+            before, after = (np.array([row[counter] for row in side]) for side in (theirs, own))
             means = (
                 _compute_mean_count(judged.blocks, side, judged.phase, counter) for side in sides
             )
-            identity = (judged.workload, judged.phase, *counter)
-            yield _Column(*identity, base_values, values, interval, max(means))
+            yield _Counted(judged, before, after, *counter, max(means))
 
 
 def list_uncounted(view: RunView, candidate: str) -> tuple[str, ...]:
     """The counters of judged phases that are known of some trials and not of all: one side's
     version does not count them, or its server did not tell.
     """
-    analyses = view.analyses
     found: dict[str, None] = {}
-    for judged in list_judged_phases(view, candidate, analyses):
+    for judged in list_judged_phases(view, candidate):
         trials = [*judged.list_trials(judged.base), *judged.list_trials(candidate)]
         columns = [_compute_counts(trial, judged.phase) for trial in trials]
         names = dict.fromkeys(key for column in columns for key in column)
@@ -212,29 +229,15 @@ def _find_shared_counters(columns: Sequence[dict[_Counter, float]]) -> list[_Cou
     return [key for key in shared if any(column[key] for column in columns)]
 
 
-def _compare_counter(view: RunView, candidate: str, column: _Column, p: float) -> CounterDifference:
-    design, interval = view.run.design, column.interval
-    base_value, value = float(column.base_values.mean()), float(column.values.mean())
-    difference, low, high = (float(it) for it in (interval.estimate, interval.low, interval.high))
-    in_bytes = column.unit == "B"
+def _compare_counter(view: RunView, column: _Counted, found: Difference) -> CounterDifference:
+    design, judged, in_bytes = view.run.design, column.judged, column.unit == "B"
     least = max(
         BYTES_DIFFERENCE_LEAST if in_bytes else DIFFERENCE_LEAST,
-        design.margin_percent / 100 * max(base_value, value),
+        design.margin_percent / 100 * max(found.base, found.candidate),
     )
-    is_trifle = abs(difference) < least or column.counted < (
+    is_trifle = abs(found.difference) < least or column.counted < (
         BYTES_LEAST if in_bytes else COUNT_LEAST
     )
-    return CounterDifference(
-        workload=column.workload,
-        phase=column.phase,
-        candidate=candidate,
-        counter=column.counter,
-        unit=column.unit,
-        base_value=base_value,
-        candidate_value=value,
-        difference=difference,
-        low=low,
-        high=high,
-        p_value=p,
-        differs=p <= design.alpha and (low > 0.0 or high < 0.0) and not is_trifle,
-    )
+    where = judged.workload, judged.phase, judged.candidate
+    differs = found.is_sure(design.alpha) and not is_trifle
+    return CounterDifference(*where, column.counter, column.unit, *found, differs)

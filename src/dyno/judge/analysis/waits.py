@@ -13,12 +13,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dyno import numbers
-from dyno.judge.analysis.counters import COUNTED_WAITS, JudgedPhase, list_judged_phases
+from dyno.judge.analysis.counters import (
+    COUNTED_WAITS,
+    Column,
+    Difference,
+    JudgedPhase,
+    judge_columns,
+    list_judged_phases,
+)
 from dyno.judge.analysis.measures import count_operations
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.stats.interval import Interval
-from dyno.judge.stats.log_ratio import Floats
-from dyno.judge.stats.verdict import adjust_holm
 from dyno.record import PhaseRecord, WaitDifference
 from dyno.record.waits import WaitKind
 
@@ -32,17 +36,8 @@ def compare_waits(view: RunView, candidate: str) -> tuple[WaitDifference, ...]:
     """A candidate's waits in the phases that are judged, the largest difference first; running is
     one row of them.
     """
-    analyses = view.analyses
-    columns = [
-        column
-        for judged in list_judged_phases(view, candidate, analyses)
-        for column in _find_columns(judged)
-    ]
-    if not columns:
-        return ()
-    p_values = [float(analyses.adjust_p(it.interval.p, it.values.size)) for it in columns]
-    adjusted = adjust_holm(np.array(p_values))
-    rows = [_compare(view, it, float(p)) for it, p in zip(columns, adjusted, strict=True)]
+    columns = [it for judged in list_judged_phases(view, candidate) for it in _find_columns(judged)]
+    rows = [_compare(view, *each) for each in judge_columns(view, columns)]
     return tuple(sorted(rows, key=lambda row: (not row.differs, -abs(row.difference_us))))
 
 
@@ -89,15 +84,11 @@ def _compute_times(record: PhaseRecord | None) -> _Times:
 
 
 @dataclass(frozen=True)
-class _Column:
-    judged: JudgedPhase
+class _Column(Column):
     kind: WaitKind
     is_counted: bool
     base_times: Sequence[_Times]
     times: Sequence[_Times]
-    base_values: Floats
-    values: Floats
-    interval: Interval
 
 
 def _find_columns(judged: JudgedPhase) -> Iterator[_Column]:
@@ -116,41 +107,25 @@ def _find_columns(judged: JudgedPhase) -> Iterator[_Column]:
         base_values = np.array([it.of_kinds.get(key, 0.0) for it in theirs])
         values = np.array([it.of_kinds.get(key, 0.0) for it in own])
         if base_values.any() or values.any():
-            interval = judged.compute_interval(base_values, values)
-            yield _Column(judged, kind, is_counted, theirs, own, base_values, values, interval)
+            yield _Column(judged, base_values, values, kind, is_counted, theirs, own)
 
 
-def _compare(view: RunView, column: _Column, p: float) -> WaitDifference:
-    judged, interval, design = column.judged, column.interval, view.run.design
+def _compare(view: RunView, column: _Column, found: Difference) -> WaitDifference:
+    judged, design = column.judged, view.run.design
     sides = column.base_times, column.times
-    base_us, candidate_us = float(column.base_values.mean()), float(column.values.mean())
-    difference, low, high = (float(it) for it in (interval.estimate, interval.low, interval.high))
     key = column.kind, column.is_counted
     met = max(sum(it.met.get(key, 0.0) for it in side) for side in sides)
     wholes_us = [_compute_mean(it.database_us or it.users_us for it in side) for side in sides]
     least_us = max(DIFFERENCE_LEAST_US, design.margin_percent / 100 * max(wholes_us))
-    is_trifle = abs(difference) < least_us or met < MET_LEAST
-    means = zip((base_us, candidate_us), sides, strict=True)
+    is_trifle = abs(found.difference) < least_us or met < MET_LEAST
+    means = zip((found.base, found.candidate), sides, strict=True)
     shares = [_compute_share(us, side) for us, side in means]
-    events = [None if column.is_counted else _compute_event_means(column.kind, it) for it in sides]
-    return WaitDifference(
-        workload=judged.workload,
-        phase=judged.phase,
-        candidate=judged.candidate,
-        kind=column.kind,
-        base_us=base_us,
-        candidate_us=candidate_us,
-        difference_us=difference,
-        low_us=low,
-        high_us=high,
-        p_value=p,
-        differs=p <= design.alpha and (low > 0.0 or high < 0.0) and not is_trifle,
-        is_counted=column.is_counted,
-        base_share=shares[0],
-        candidate_share=shares[1],
-        base_events=events[0],
-        events=events[1],
+    events = (
+        [] if column.is_counted else [_compute_event_means(column.kind, side) for side in sides]
     )
+    where = judged.workload, judged.phase, judged.candidate
+    differs = found.is_sure(design.alpha) and not is_trifle
+    return WaitDifference(*where, column.kind, *found, differs, column.is_counted, *shares, *events)  # type: ignore[arg-type]
 
 
 def _compute_mean(values: Iterable[float]) -> float:
