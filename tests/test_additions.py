@@ -95,6 +95,8 @@ INSTRUMENT = '''"""Instrument `dummy`: measures nothing."""
 
 from msgspec.structs import replace
 
+from dyno.report.document import Heading
+from dyno.report.result import Result
 from dyno.runs.run_folder import Instrument, RunProgress
 
 
@@ -104,8 +106,8 @@ class Dummy(Instrument):
     def summarize(self, plain, path):
         return replace(plain, sentence="nothing is slower", complete=True)
 
-    def render_page(self, path):
-        return "the page of nothing"
+    def read_result(self, path):
+        return Result("a dummy", "dummy", "the page of nothing", document=[Heading("It", "it")])
 
     def read_progress(self, path):
         return RunProgress("nothing so far")
@@ -122,7 +124,7 @@ from dyno.cli import run_words
 from dyno.pages.reports import read_report
 from dyno.runs.run_summary import list_run_places, summarize_run
 (place,) = list_run_places(home)
-print(summarize_run(place).sentence, read_report(place))
+print(summarize_run(place).sentence, "the page of nothing" in read_report(place))
 run_words(["show", "runs"])
 run_words(["clean"])
 """
@@ -148,7 +150,8 @@ run = ["true"]
 ADDITIONS = {
     "engines/recipes/dummy.toml": (
         RECIPE,
-        "from dyno.engines._source import load_recipes; print(load_recipes('dummy')[0].title)",
+        "from dyno.engines._source import RECIPES, read_recipes\n"
+        "print(read_recipes(RECIPES, 'dummy')[0].title)",
         "nothing",
     ),
     "engines/dummy.py": (
@@ -182,7 +185,7 @@ ADDITIONS = {
         "from dyno.report import load_sections; print(list(load_sections().values())[-1].title)",
         "Dummy",
     ),
-    "instruments/dummy.py": (INSTRUMENT, RUNS_OF_DUMMY, "nothing is slower the page of nothing"),
+    "instruments/dummy.py": (INSTRUMENT, RUNS_OF_DUMMY, "nothing is slower True"),
     "workloads/dummy.lua": (
         WORKLOAD,
         "from dyno.workloads import find_workload; print(find_workload('dummy').stem)",

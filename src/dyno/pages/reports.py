@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dyno.instruments.time import read_book
 from dyno.record import Verdict
+from dyno.report.html.page import render_result
 from dyno.runs.run_folder import LARGEST_BYTES, RunFolder
 from dyno.runs.run_summary import RunPlace, is_judged
 
@@ -22,7 +23,10 @@ def read_report(place: RunPlace) -> str:
     records = [place.path / name for name in own.measured]
     # a verdict that is written again changes no report
     newest = max((it.stat().st_mtime_ns for it in records if it.exists()), default=0)
-    return _read_newer(file, newest) or own.render_page(place.path)
+    if page := _read_newer(file, newest):
+        return page
+    path = place.path
+    return own.render_page(path) if own.has_trials else render_result(own.read_result(path))
 
 
 def _read_newer(file: Path, than_ns: int) -> str:

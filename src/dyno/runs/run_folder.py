@@ -194,11 +194,13 @@ class Instrument:
         raise NotImplementedError
 
     def render_page(self, path: Path) -> str:
-        """Its page, made of the records alone; `UsageError` where nothing can be told yet."""
+        """The page of a comparison block by block; all other pages are made of `read_result`."""
         raise NotImplementedError
 
     def read_result(self, path: Path) -> Any:
-        """What it came to (`dyno.report.result`), as formats tell it."""
+        """What it came to (`dyno.report.result`), as page and formats tell it; `UsageError` where
+        nothing can be told yet.
+        """
         raise NotImplementedError
 
     def read_progress(self, path: Path) -> RunProgress:

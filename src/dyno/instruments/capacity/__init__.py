@@ -44,12 +44,6 @@ class Capacity(Instrument):
             is_playing=not verdict.complete and RunFolder(path).is_played(),
         )
 
-    def render_page(self, path: Path) -> str:
-        """The answer, the curve, every step."""
-        from dyno.report.html.page import render_result
-
-        return render_result(self.read_result(path))
-
     def read_result(self, path: Path) -> Result:
         """The rate of each candidate, and the verdict."""
         from dyno.judge.analysis.capacity import judge_capacity

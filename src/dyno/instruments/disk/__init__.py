@@ -46,12 +46,6 @@ class Disk(Instrument):
         made = replace(made, is_playing=not made.complete and RunFolder(path).is_played())
         return add_host(made, run.host)
 
-    def render_page(self, path: Path) -> str:
-        """The verdict, each job, what the audits found."""
-        from dyno.report.html.page import render_result
-
-        return render_result(self.read_result(path))
-
     def read_result(self, path: Path) -> Result:
         """The verdict, and the rate of each job in each block."""
         from dyno.instruments.disk.verdict import judge_disks

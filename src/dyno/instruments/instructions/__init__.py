@@ -48,12 +48,6 @@ class Instructions(Instrument):
         )
         return add_host(made, count.host)
 
-    def render_page(self, path: Path) -> str:
-        """The verdict, what changed, how it was counted."""
-        from dyno.report.html.page import render_result
-
-        return render_result(self.read_result(path))
-
     def read_result(self, path: Path) -> Result:
         """The verdict, the count of each repetition, what changed."""
         from dyno.judge.analysis.counts import compare_counts

@@ -34,12 +34,6 @@ class ServerProfiles(Instrument):
             complete=True,
         )
 
-    def render_page(self, path: Path) -> str:
-        """CPU time by layer, waits, statements."""
-        from dyno.report.html.page import render_result
-
-        return render_result(self.read_result(path))
-
     def read_result(self, path: Path) -> Result:
         """The profile in words; it has no verdict."""
         from dyno.report.server_profile import build_profile_result
