@@ -120,12 +120,16 @@ def _compare(view: RunView, column: _Column, found: Difference) -> WaitDifferenc
     is_trifle = abs(found.difference) < least_us or met < MET_LEAST
     means = zip((found.base, found.candidate), sides, strict=True)
     shares = [_compute_share(us, side) for us, side in means]
-    events = (
-        [] if column.is_counted else [_compute_event_means(column.kind, side) for side in sides]
-    )
+    events = [None if column.is_counted else _compute_event_means(column.kind, it) for it in sides]
     where = judged.workload, judged.phase, judged.candidate
     differs = found.is_sure(design.alpha) and not is_trifle
-    return WaitDifference(*where, column.kind, *found, differs, column.is_counted, *shares, *events)  # type: ignore[arg-type]
+    return WaitDifference(
+        *(*where, column.kind, *found, differs, column.is_counted),
+        base_share=shares[0],
+        candidate_share=shares[1],
+        base_events=events[0],
+        events=events[1],
+    )
 
 
 def _compute_mean(values: Iterable[float]) -> float:
