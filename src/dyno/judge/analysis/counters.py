@@ -101,7 +101,7 @@ class JudgedPhase:
         return compute_t_interval(data, self.level)
 
 
-class Difference(NamedTuple):
+class MeanDifference(NamedTuple):
     """Candidate − base with its interval, beside both sides' mean; `p_value` counts all analyses
     and all rows of the table (Holm).
     """
@@ -119,7 +119,7 @@ class Difference(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Column:
+class PairedColumn:
     """A number of an operation in a phase, in each block, on both sides."""
 
     judged: JudgedPhase
@@ -127,19 +127,19 @@ class Column:
     values: Floats
 
 
-ColumnT = TypeVar("ColumnT", bound=Column)
+ColumnT = TypeVar("ColumnT", bound=PairedColumn)
 
 
 def judge_columns(
     view: RunView, columns: Sequence[ColumnT]
-) -> Iterator[tuple[ColumnT, Difference]]:
+) -> Iterator[tuple[ColumnT, MeanDifference]]:
     """Each with its difference."""
     intervals = [it.judged.compute_interval(it.base_values, it.values) for it in columns]
     pairs = [*zip(columns, intervals, strict=True)]
     p_values = [float(view.analyses.adjust_p(it.p, own.values.size)) for own, it in pairs]
     for (own, it), p in zip(pairs, adjust_holm(np.array(p_values)), strict=True):
         means = float(own.base_values.mean()), float(own.values.mean())
-        yield own, Difference(*means, *map(float, (it.estimate, it.low, it.high, p)))
+        yield own, MeanDifference(*means, *map(float, (it.estimate, it.low, it.high, p)))
 
 
 def list_judged_phases(view: RunView, candidate: str) -> Iterator[JudgedPhase]:
@@ -158,7 +158,7 @@ def list_judged_phases(view: RunView, candidate: str) -> Iterator[JudgedPhase]:
 
 
 @dataclass(frozen=True)
-class _Counted(Column):
+class _Counted(PairedColumn):
     """`counted` is the whole count of a trial of the side with more."""
 
     counter: str
@@ -229,7 +229,7 @@ def _find_shared_counters(columns: Sequence[dict[_Counter, float]]) -> list[_Cou
     return [key for key in shared if any(column[key] for column in columns)]
 
 
-def _compare_counter(view: RunView, column: _Counted, found: Difference) -> CounterDifference:
+def _compare_counter(view: RunView, column: _Counted, found: MeanDifference) -> CounterDifference:
     design, judged, in_bytes = view.run.design, column.judged, column.unit == "B"
     least = max(
         BYTES_DIFFERENCE_LEAST if in_bytes else DIFFERENCE_LEAST,

@@ -15,9 +15,9 @@ import numpy as np
 from dyno import numbers
 from dyno.judge.analysis.counters import (
     COUNTED_WAITS,
-    Column,
-    Difference,
     JudgedPhase,
+    MeanDifference,
+    PairedColumn,
     judge_columns,
     list_judged_phases,
 )
@@ -84,7 +84,7 @@ def _compute_times(record: PhaseRecord | None) -> _Times:
 
 
 @dataclass(frozen=True)
-class _Column(Column):
+class _Column(PairedColumn):
     kind: WaitKind
     is_counted: bool
     base_times: Sequence[_Times]
@@ -110,7 +110,7 @@ def _find_columns(judged: JudgedPhase) -> Iterator[_Column]:
             yield _Column(judged, base_values, values, kind, is_counted, theirs, own)
 
 
-def _compare(view: RunView, column: _Column, found: Difference) -> WaitDifference:
+def _compare(view: RunView, column: _Column, found: MeanDifference) -> WaitDifference:
     judged, design = column.judged, view.run.design
     sides = column.base_times, column.times
     key = column.kind, column.is_counted
