@@ -94,13 +94,13 @@ def test_what_makes_it_worth_less_stands_above_the_table(result: Result) -> None
 
 def test_what_changed_is_a_table_and_what_did_not_is_a_count(result: Result) -> None:
     told = write_comment(result)
-    table, folded = told.split("<details>")
+    table, folded, basis = told.split("<details>")
     rows = [line for line in table.splitlines() if line.startswith("| 3.54.1 |")]
     changed = [it.row for it in result.rows if it.row.verdict in ("slower", "faster")]
     assert len(rows) == len(changed) == 2
     assert SLOWER in rows[0], "the worst is first"
     assert "1 other measurement did not change beyond the margin: 1 not slower (at most" in table
-    assert "All 3 measurements" in folded
+    assert "All 3 measurements" in folded and "12 restarts in 6 blocks" in basis
 
 
 def test_the_worst_are_named_where_many_changed(result: Result) -> None:

@@ -20,7 +20,6 @@ from dyno.record.decode import encode
 from dyno.report import Book, words
 from dyno.report.accepted import AcceptedLoss, describe_accepted
 from dyno.report.basis import summarize_restarts
-from dyno.report.document import TextSpan
 from dyno.report.headline import build_headline, shorten_cause
 from dyno.report.html.page import replace_file
 from dyno.report.names import name_measurements
@@ -38,8 +37,6 @@ def build_result(book: Book) -> Result:
         for metric, value in book.view.compute_numbers(trial).items():
             if metric in primary:
                 values.setdefault((trial.candidate, metric), []).append(value)
-    again = TextSpan(run.command, code=True)
-    repeat = [("to repeat: ", again, f" (seed {run.seed})")] if run.command else []
     numbers = (list_columns(book), list(list_trial_rows(book)))
     return Result(
         noun="a rehearsal" if verdict.rehearsal else "a comparison",
@@ -55,7 +52,8 @@ def build_result(book: Book) -> Result:
         numbers=numbers,
         causes=[shorten_cause(it, "in the report") for it in verdict.causes],
         warnings=[] if verdict.rehearsal else list(_list_warnings(book)),
-        basis=[summarize_restarts(book).counted, *repeat],
+        basis=[f"{summarize_restarts(book).counted}, seed {run.seed}"],
+        command=run.command,
         document=build_rehearsal(book) if verdict.rehearsal else (),
     )
 

@@ -22,6 +22,7 @@ from dyno.report.document import (
     Forest,
     Heading,
     Items,
+    Listing,
     Prose,
     TextSpan,
     Words,
@@ -80,12 +81,11 @@ def _build_document(result: Result) -> Document:
     ]
     changed, counted = _list_changed(rows), words.format_count(len(rows), "measurement")
     all_rows = [Forest(result.sides, rows[:ALL], ""), *list_prose([_describe_cut(rows)])]
+    again = [Listing(result.command, "to repeat")] if result.command else []
     causes = [
         (TextSpan("What changed", "strong"), f": {it}", *_link(result, " (", "all", "#cause", ")"))
         for it in result.causes
     ]
-    again = TextSpan(result.command, code=True)
-    repeat = [("to repeat: ", again)] if result.command else []
     return [
         head,
         Items([*warnings[:WARNINGS], *cut]),
@@ -95,7 +95,7 @@ def _build_document(result: Result) -> Document:
         *list_prose([_describe_others(rows, changed)]),
         Items(causes),
         *([Details(f"All {counted}", all_rows)] if rows != changed else []),
-        Items([*result.basis, *repeat]),
+        Details("How it was measured", [Items(list(result.basis)), *again]),
         *_link_report(result),
     ]
 
