@@ -18,7 +18,8 @@ from scipy.special import stdtrit
 
 from dyno.compare.bisect.points import BisectPoint
 from dyno.compare.bisect.search import CONFIDENCE, BisectAnswer, Bisection
-from dyno.compare.history.counts import find_steps
+from dyno.compare.history.exact import find_steps
+from dyno.compare.history.points import ExactRepeats
 from dyno.judge.analysis.counts import judge_change
 from dyno.judge.stats.interval import compute_error, extract_independent_data
 from dyno.judge.stats.log_ratio import Floats, to_log
@@ -74,7 +75,7 @@ def judge_nights(rng: np.random.Generator, cases: int) -> Iterator[Row]:
         nights = rng.normal(1000.0, 30.0, (cases, 30, repeats))
         one = ever = before = 0
         for series in nights:
-            counted = [_count(own) for own in series]
+            counted = [ExactRepeats(tuple(own), 1, MARGIN_PERCENT) for own in series.tolist()]
             one += not _is_heavier(counted[:2])
             ever += not _is_heavier(counted)
             means = series.mean(axis=1)
@@ -84,8 +85,8 @@ def judge_nights(rng: np.random.Generator, cases: int) -> Iterator[Row]:
         yield f"{claim}, in any of 30 nights", "0.950", f"{ever / cases:.3f}", "0.000"
 
 
-def _is_heavier(counted: list[CandidateCount]) -> bool:
-    found = find_steps(counted, MARGIN_PERCENT)
+def _is_heavier(counted: list[ExactRepeats]) -> bool:
+    found = find_steps(counted)
     return any(each.word == "slower" for each in found.values())
 
 

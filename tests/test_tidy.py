@@ -556,7 +556,7 @@ def test_a_measurement_is_told_from_a_format_and_from_a_limit_that_is_listed() -
 #: What knows a kind of run outside its instrument, its record, its judge, its document and its
 #: command. A comparison may have counts of its own, which histories follow, too.
 KNOW_A_KIND = {
-    *("runs/run_folder.py", "compare/history/counts.py", "cli/judged_run.py"),
+    *("runs/run_folder.py", "compare/history/exact.py", "cli/judged_run.py"),
 }
 AT_HOME = re.compile(r"(record|judge|instruments|report)/|cli/(count|capacity|disk|profile)\.py")
 OF_A_KIND = re.compile(

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from mixed_runs import STEADY, write_capacity, write_comparison, write_disks
+from mixed_runs import STEADY, write_capacity, write_comparison, write_disks, write_home
 
 from dyno.errors import UsageError
 from dyno.pages.frame import SiteFrame
@@ -164,6 +164,16 @@ def test_a_run_of_any_kind_that_is_played_shows_how_far_it_is(tmp_path: Path) ->
             assert "<b>Counting</b>" in body
         with pytest.raises(UsageError, match="is still counted"):
             read_report(library.find(count.name).place)
+
+
+def test_the_history_of_a_library_has_series_of_every_instrument_but_a_server_s_profiles(
+    tmp_path: Path,
+) -> None:
+    library = Library([write_home(tmp_path / "runs")])
+    found = HistoryShelf().read(library.list_runs())
+    told = {series.metric.name for series in found.series}
+    assert told == {"rate_per_s", "instructions_per_op", "capacity", "latency_ns_p99"}
+    assert not found.left_out
 
 
 def test_of_many_runs_the_first_list_is_read_aside_and_says_how_far_it_is(tmp_path: Path) -> None:

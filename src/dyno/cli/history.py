@@ -71,9 +71,7 @@ def print_history(history: History) -> None:
     from dyno.report.words import describe_changes_worth, describe_one_sided
 
     screen.print_table(("series", "points", "time"), format_series_rows(history), right=(1,))
-    screen.print_lines(
-        "\neach bar a build in a run, in the order of the builds; higher took longer\n"
-    )
+    screen.print_lines("\neach bar a build in a run, in the order of the builds; higher is worse\n")
     for series, flagged in history.flagged_changes:
         print_flagged_change(series, flagged, history.alpha)
     print_left_out(history)
@@ -118,8 +116,8 @@ def print_flagged_change(series: HistorySeries, flagged: FlaggedChange, alpha: f
     )
 
     before, after = series.points[flagged.at - 1 : flagged.at + 1]
-    heading = screen.style_bold("flagged")
-    screen.print_line(heading, f": {format_series(series)}: {format_change_size(flagged, alpha)}")
+    heading, size = screen.style_bold("flagged"), format_change_size(series, flagged, alpha)
+    screen.print_line(heading, f": {format_series(series)}: {size}")
     screen.print_line(f"  before: {format_point(before)}")
     screen.print_line(f"  after:  {format_point(after)}")
     if place := format_change_place(series, flagged):
@@ -176,7 +174,9 @@ def command(folders: tuple[str, ...], alpha: float, reread: bool, **words: Any) 
     Runs with equal workload, settings, controls, driver and host (or its group) make a series for
     each primary metric, in the order of their builds. Where the level changes, Dyno names the
     builds before and after, and the command that compares them. Only that comparison gives a
-    verdict, which is then shown beside the flagged change. Counts of instructions (`dyno count`)
+    verdict, which is then shown beside the flagged change. So do rates that hold a limit (`dyno
+    capacity`), and the operations and latencies of each path (`dyno disk`), which has no builds to
+    compare. Counts of instructions (`dyno count`)
     make series of their own: a build's repetitions are held against those where its level began, as
     `dyno count` does, and *heavier* or *lighter* decides the gate by itself.
 

@@ -235,10 +235,12 @@ def tell_result(
     """Make the page of any other kind of run, print `shown`, and write what was asked for; `told`
     is for `--json`.
     """
+    from dyno.compare.history.homes import LocalHome, read_home
     from dyno.report.accepted import list_accepted
     from dyno.report.html.page import render_result, replace_file
 
     page = replace_file(folder / "report.html", render_result(result))
+    read_home(LocalHome(folder))  # keeps what a history needs of it
     if asked.json_file:
         write_json_file(asked.json_file, told())
     if not asked.quiet:

@@ -30,7 +30,6 @@ from dyno.report.history import (
 from dyno.report.html.markup import render
 from dyno.report.render.html import render_html
 from dyno.report.render.svg import draw_figure
-from dyno.runs.run_folder import COUNT_RECORD, RunFolder
 
 ALPHA = 0.01
 #: Zooms: the newest so many points, and so many to either side of a change.
@@ -64,7 +63,7 @@ class HistoryShelf:
         return wait_for_promise(promised, self._progress)
 
     def read(self, runs: Sequence[ListedRun]) -> History:
-        """That of the comparisons and counts among `runs`."""
+        """That of those among `runs` that have one."""
         own = [run for run in runs if run.place.instrument.has_history]
         state = tuple((run.place.path, run.place.find_changed_ns()) for run in own)
         with self._lock:
@@ -77,11 +76,8 @@ def _build(runs: Sequence[ListedRun], progress: ReadProgress) -> History:
     def tell(read: int) -> None:
         progress.read = read
 
-    compared = [run.place.path for run in runs if run.place.instrument.has_trials]
-    others = [run for run in runs if not run.place.instrument.has_trials]
-    counts = [it.place.path / COUNT_RECORD for it in others if not it.summary.damage]
-    progress.total = len(compared)
-    return build_history(read_folders(map(RunFolder, compared), counts, tell), ALPHA)
+    progress.total = len(runs)
+    return build_history(read_folders((run.place.path for run in runs), tell), ALPHA)
 
 
 @dataclass(frozen=True)

@@ -146,7 +146,7 @@ def _build_series(series: HistorySeries, alpha: float, links: ReportLinks) -> It
 def _build_change(
     series: HistorySeries, flagged: FlaggedChange, alpha: float, links: ReportLinks
 ) -> Iterator[doc.Block]:
-    yield doc.Heading(words.format_change_size(flagged, alpha))
+    yield doc.Heading(words.format_change_size(series, flagged, alpha))
     verdict = doc.TextSpan(words.format_past_verdict(series, flagged), "strong")
     yield doc.Prose([verdict, *links.link_cause(flagged)])
     before, after = series.points[flagged.at - 1 : flagged.at + 1]
@@ -170,7 +170,9 @@ def _build_points(series: HistorySeries, alpha: float) -> doc.RowTable:
     rows: list[doc.TableRow] = []
     for at, point in enumerate(series.points):
         if at in changed:
-            rows.append(doc.Group(f"flagged: {words.format_change_size(changed[at], alpha)}"))
+            rows.append(
+                doc.Group(f"flagged: {words.format_change_size(series, changed[at], alpha)}")
+            )
         change = point.slowdown_percent
         distance = f"{numbers.format_signed_percent(change)} %" if change is not None else ""
         value = format_point(point, series.metric.unit)

@@ -215,16 +215,27 @@ def format_point(point: HistoryPoint) -> str:
     return f"{point.candidate} ({point.version or 'no version'}), {day}, {restarts} in {point.run}"
 
 
-def format_change_size(flagged: FlaggedChange, alpha: float) -> str:
-    """`slowdown +5.1 %, 99 % interval [+4.3, +5.9], p 0.002`; of a count `instructions +5.10 %`."""
+def format_change_size(series: HistorySeries, flagged: FlaggedChange, alpha: float) -> str:
+    """`slowdown +5.1 %, 99 % interval [+4.3, +5.9], p 0.002`; of a count `instructions +5.10 %`, of
+    a capacity by how much it changed itself.
+    """
     if flagged.is_exact:
         ends = (flagged.low_percent, flagged.high_percent)
         bounds = f" {format_interval(*ends, '{:+.2f}'.format)}" if ends[0] != ends[1] else ""
         return f"instructions {flagged.slowdown_percent:+.2f} %{bounds}, a count"
     level = f"{100 * (1 - alpha):g} % interval"
-    bounds = numbers.format_interval(flagged.low_percent, flagged.high_percent)
-    slowdown = numbers.format_signed_percent(flagged.slowdown_percent)
-    return f"slowdown {slowdown} %, {level} {bounds}, p {format_p_value(flagged.p_value)}"
+    percents, name = (
+        (flagged.slowdown_percent, flagged.low_percent, flagged.high_percent),
+        "slowdown",
+    )
+    if series.metric.name == "capacity":
+        change, high, low = (-100 * it / (100 + it) for it in percents)
+        percents, name = (change, low, high), "capacity"
+    size, bounds = (
+        numbers.format_signed_percent(percents[0]),
+        numbers.format_interval(*percents[1:]),
+    )
+    return f"{name} {size} %, {level} {bounds}, p {format_p_value(flagged.p_value)}"
 
 
 def format_p_value(p: float) -> str:

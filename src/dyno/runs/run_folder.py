@@ -11,11 +11,11 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from dyno import private_files, scratch
 from dyno.errors import HostError, UsageError, build_unknown_error, find_fullest
@@ -24,7 +24,9 @@ from dyno.plugins import load_things
 from dyno.record import (
     CLIENT_BASELINE,
     SCHEMA,
+    Candidate,
     Comparison,
+    Metric,
     Run,
     RunSummary,
     Trial,
@@ -160,6 +162,46 @@ class RunProgress:
     rows: Sequence[tuple[str, Comparison]] = ()
 
 
+class MeasuredPoint(NamedTuple):
+    """What a run says of one of its candidates in one metric, for a history: a number above 0 of
+    each restart (of a disk, each block).
+
+    `options` and `controls` are those that it was played with, `alike` is what else the points of
+    a series share beside host, build and settings. `repeat` are the instrument's own options, which
+    stand in its command after the workload; `script` is empty where the workload's name will do.
+    `margin_percent` is above 0 where the numbers are exact, so that a lone step is judged by them;
+    they are then those of so many `inputs`.
+    """
+
+    metric: Metric
+    candidate: Candidate
+    values: tuple[float, ...]
+    options: Mapping[str, str] = {}
+    controls: Mapping[str, str] = {}
+    alike: Mapping[str, str] = {}
+    script: str = ""
+    repeat: tuple[str, ...] = ()
+    margin_percent: float = 0.0
+    inputs: int = 1
+
+
+class MeasuredRun(NamedTuple):
+    """The points of a run; its copies have the same first three fields. `host` are the facts that
+    points share, `base` is the candidate that the others were measured along with (empty: none),
+    `losses` say what is in no series, and why. `comparisons` are those of its verdict that may
+    confirm or reject a flagged change.
+    """
+
+    created_utc: str
+    seed: int
+    name: str
+    points: Sequence[MeasuredPoint]
+    host: Mapping[str, str] = {}
+    base: str = ""
+    losses: Sequence[str] = ()
+    comparisons: Sequence[Comparison] = ()
+
+
 class Instrument:
     """What measures, and leaves runs of its own `name`: each a folder, known by its `record`, or
     where `is_file` a file in `SERVER_PROFILES`. A package of `dyno.instruments` offers one as
@@ -203,6 +245,10 @@ class Instrument:
         """
         raise NotImplementedError
 
+    def read_points(self, path: Path) -> MeasuredRun:
+        """What a history needs of a run, if it is no comparison and `has_history`."""
+        raise NotImplementedError
+
     def read_progress(self, path: Path) -> RunProgress:
         """What is known of one that plays just now."""
         raise NotImplementedError
@@ -225,6 +271,14 @@ class RunFolder:
     """One run's folder."""
 
     path: Path
+
+    @property
+    def instrument(self) -> Instrument:
+        """What it was measured with; `UsageError` where there is no run."""
+        for each in load_instruments().values():
+            if each.record and (self.path / each.record).is_file():
+                return each
+        raise UsageError(f"there is no run in {self.path}")
 
     def read_run(self) -> Run:
         """`run.json`; `UsageError` where it is missing, broken or from a newer Dyno."""

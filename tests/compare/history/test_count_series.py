@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from counts import make_candidate_count, make_count
+from counts import make_count
 from nightly_runs import make_build, write_nightly_runs
 
 from dyno.cli import run_words
-from dyno.compare.history.counts import find_steps
+from dyno.compare.history.exact import find_steps
+from dyno.compare.history.points import ExactRepeats
 from dyno.runs.run_folder import write_json
 
 
@@ -81,9 +82,9 @@ def test_a_build_whose_counts_vary_is_hardly_ever_heavier_than_itself_in_a_month
 ) -> None:
     months = np.random.default_rng(6).normal(1000.0, 30.0, (150, 30, repeats))
     wrong = sum(
-        any(step.word == "slower" for step in find_steps(counted, 0.5).values())
+        any(step.word == "slower" for step in find_steps(counted).values())
         for month in months
-        for counted in [[make_candidate_count("a", tuple(own)) for own in month]]
+        for counted in [[ExactRepeats(tuple(own), 1, 0.5) for own in month]]
     )
     assert wrong / 150 <= 0.05 + 0.027, "one and a half standard errors"
 

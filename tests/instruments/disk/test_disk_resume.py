@@ -204,8 +204,6 @@ def test_what_takes_a_comparison_says_that_a_run_of_disks_is_none(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = put_run(runs, replace(make_run(), is_traced=True))
-    said = refuse(capsys, "history", str(runs))
-    assert "a run of disks, or a capacity, has no history" in said
     assert "run of disks" in refuse(capsys, "report", "last", "--profile", "firefox")
     words = ("disk", "/var/tmp", *WORDS, "--run", path.name)
     assert f"{path.name} is a run of disks" in refuse(capsys, *words)

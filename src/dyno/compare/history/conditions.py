@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from dyno.compare.history.hosts import select_host_facts
 from dyno.compare.history.points import Key, Named
 from dyno.host.controls import load_controls
-from dyno.record import Candidate, Interleaving, Run, WorkloadPlan
-
-#: Facts of a host that counts of instructions depend on: the C library chooses by them.
-HOST_OF_COUNTS = ("cpu", "machine", "distribution")
+from dyno.record import Candidate, Interleaving, Metric, Run, WorkloadPlan
+from dyno.runs.run_folder import MeasuredPoint
 
 
 def identify_build(candidate: Candidate) -> Named:
@@ -20,20 +20,26 @@ def find_conditions(run: Run, workload: WorkloadPlan, candidate: Candidate) -> N
     """Workload, settings, controls that are not left at their default, host and driver; whether
     turns were taken, since what counts of a phase differs.
     """
-    known = load_controls()
-    held = run.design.controls | candidate.controls
-    held = {n: v for n, v in held.items() if n not in known or v != known[n].default}
-    groups = {
-        "option": workload.options | candidate.options,
-        "setting": candidate.settings,
-        "control": held,
-        "host's": select_host_facts(run.host),
-    }
-    found = {f"{group} {name}": v for group, named in groups.items() for name, v in named.items()}
-    found |= {"script": workload.script_sha256[:8], "driver": run.driver_sha256[:8]}
+    found = {"script": workload.script_sha256[:8], "driver": run.driver_sha256[:8]}
     found |= {"length": "quick"} if run.design.quick else {}
     found |= _describe_turns(run.design.interleaving) if run.design.interleaving else {}
-    return tuple(sorted(found.items()))
+    metric = Metric(workload.name, "", "", "", "", "lower")
+    played = (workload.options, run.design.controls, found)
+    return name_conditions(MeasuredPoint(metric, candidate, (), *played), run.host)
+
+
+def name_conditions(point: MeasuredPoint, host: Mapping[str, str]) -> Named:
+    """All of it by names in groups (`option threads`), and what else the point names."""
+    known, candidate = load_controls(), point.candidate
+    held = {**point.controls, **candidate.controls}.items()
+    groups = {
+        "option": {**point.options, **candidate.options},
+        "setting": candidate.settings,
+        "control": {n: v for n, v in held if n not in known or v != known[n].default},
+        "host's": select_host_facts(host),
+    }
+    found = {f"{group} {name}": v for group, named in groups.items() for name, v in named.items()}
+    return tuple(sorted({**found, **point.alike}.items()))
 
 
 def _describe_turns(turns: Interleaving) -> dict[str, str]:

@@ -10,11 +10,11 @@ newest counts.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from dyno.compare.history.conditions import find_conditions, identify_build
+from dyno.compare.history.conditions import find_conditions, identify_build, name_conditions
 from dyno.compare.history.hosts import drop_host_facts
 from dyno.compare.history.points import Named, RunSource
 from dyno.compare.history.series import SeriesChange, flag_changes
@@ -85,16 +85,27 @@ def _find_comparisons(
     *slower* comes first.
     """
     conditions = flagged.series.conditions
-    run = folder.read_run()
-    (workload,) = (w for w in run.workloads if w.name == conditions.metric.workload)
+    own = folder.instrument
+    rows: Sequence[Comparison]
+    if own.has_trials:
+        run = folder.read_run()
+        (workload,) = (w for w in run.workloads if w.name == conditions.metric.workload)
+        sides = [(each, find_conditions(run, workload, each)) for each in run.candidates]
+        rows = Analysis(RunView(run, folder.read_trials())).judge_comparisons()
+    else:
+        measured = own.read_points(folder.path)
+        sides = [
+            (it.candidate, name_conditions(it, measured.host))
+            for it in measured.points
+            if it.metric == conditions.metric
+        ]
+        rows = measured.comparisons
     wanted = drop_host_facts(conditions.alike)  # the host is that of all of the run
     builds = {
         each.name: identify_build(each)
-        for each in run.candidates
-        if each.engine == conditions.engine
-        and drop_host_facts(find_conditions(run, workload, each)) == wanted
+        for each, alike in sides
+        if each.engine == conditions.engine and drop_host_facts(alike) == wanted
     }
-    rows = Analysis(RunView(run, folder.read_trials())).judge_comparisons()
     for row in sorted(rows, key=lambda each: each.verdict != "slower"):
         ours = row.metric == conditions.metric and row.primary
         if ours and row.base in builds and row.candidate in builds:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
 from msgspec.structs import replace
@@ -13,10 +15,12 @@ from dyno.compare.history.conditions import (
     find_conditions,
     identify_build,
     make_key,
+    name_conditions,
 )
 from dyno.compare.history.hosts import list_host_facts
 from dyno.compare.history.points import (
     Beside,
+    ExactRepeats,
     PlayedWorkload,
     Point,
     ReadRun,
@@ -31,7 +35,7 @@ from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interval import compute_t_interval
 from dyno.judge.stats.log_ratio import Floats
 from dyno.record import Candidate, Metric, Run, Trial, WorkloadPlan
-from dyno.runs.run_folder import RunFolder
+from dyno.runs.run_folder import COUNTS, MeasuredRun, RunFolder
 
 #: One less the level of a point's interval.
 POINT_ALPHA = 0.05
@@ -41,31 +45,96 @@ def read_run(folder: RunFolder, source: RunSource, path: str) -> ReadRun:
     """The points of a run, and what is lost of it; one that cannot be read says why: it is damaged,
     or a newer Dyno's.
     """
-    identity, played = "", list[int]()
+    found = ReadRun(path, source.stamp)
     try:
-        run = folder.read_run()
-        if run.share:
-            raise UsageError("it is a share of an experiment", hint="`dyno gather` makes a run")
-        identity = json.dumps([run.created_utc, run.seed, run.name])
-        played = [file.stat().st_size for file in folder.path.glob("trials/[0-9]*.json")]
-        analysis = Analysis(RunView(run, folder.read_trials()))
+        own = folder.instrument
+        record, *inner = own.measured
+        played = [
+            file.stat().st_size
+            for name in inner
+            for file in folder.path.glob(f"{name}/[0-9]*.json")
+        ]
+        sizes = write_sizes((folder.path / record).stat().st_size, played)
+        found = replace(found, sizes=sizes, played_bytes=sum(played))
+        if own.has_trials:
+            run = folder.read_run()
+            if run.share:
+                hint = "`dyno gather` makes a run"
+                raise UsageError("it is a share of an experiment", hint=hint)
+            found = replace(found, identity=_identify(run.created_utc, run.seed, run.name))
+            analysis = Analysis(RunView(run, folder.read_trials()))
+            losses, points = _describe_losses(analysis), _read_comparison(folder, source, analysis)
+            return replace(found, losses=tuple(losses), points=tuple(points))
+        read_points = own.read_points
+        measured = read_points(folder.path)
+        return replace(
+            found,
+            identity=_identify(measured.created_utc, measured.seed, measured.name),
+            losses=tuple(measured.losses),
+            points=tuple(_convert_points(source, measured, own.command)),
+        )
     except (UsageError, HostError) as error:
         why = " ".join(error.sentence.split()).replace(str(folder.path), source.place)
-        return ReadRun(
-            path, source.stamp, identity=identity, played_bytes=sum(played), unreadable=why
-        )
+        return replace(found, unreadable=why)
+
+
+def _identify(created_utc: str, seed: int, name: str) -> str:
+    return json.dumps([created_utc, seed, name])
+
+
+def _read_comparison(folder: RunFolder, source: RunSource, analysis: Analysis) -> Iterator[Point]:
+    """Those of a comparison, and of what was counted before it."""
     # each share of a gathered run is a run of its own host
-    of_hosts = [Analysis(each) for each in analysis.view.shares] or [analysis]
-    points = tuple(point for each in of_hosts for point in _find_points(source, each))
-    return ReadRun(
-        path=path,
-        stamp=source.stamp,
-        sizes=write_sizes((folder.path / "run.json").stat().st_size, played),
-        identity=identity,
-        played_bytes=sum(played),
-        losses=tuple(_describe_losses(analysis)),
-        points=points,
-    )
+    for each in [Analysis(it) for it in analysis.view.shares] or [analysis]:
+        yield from _find_points(source, each)
+    for place in sorted(folder.path.glob(f"{COUNTS}/*")):
+        with suppress(UsageError):  # it did not end, which the comparison's report says
+            own = RunFolder(place).instrument
+            read_points = own.read_points
+            yield from _convert_points(source, read_points(place), own.command)
+
+
+def _convert_points(source: RunSource, run: MeasuredRun, command: str) -> list[Point]:
+    """The points of a run as its instrument names them."""
+    points, bases = [], {}
+    facts = tuple(sorted(list_host_facts(run.host).items()))
+    for each in run.points:
+        candidate, sign = each.candidate, -1.0 if each.metric.better == "higher" else 1.0
+        logs = sign * np.log(each.values)
+        ends = compute_t_interval(logs, POINT_ALPHA) if len(logs) > 1 else None
+        alike = name_conditions(each, run.host)
+        options = {**each.options, **candidate.options}
+        own = Point(
+            source=source,
+            began_utc=run.created_utc,
+            spec=candidate.spec,
+            build=identify_build(candidate),
+            conditions=SeriesConditions(candidate.engine, each.metric, alike),
+            played=PlayedWorkload(
+                each.metric.workload,
+                each.script,
+                tuple(options.items()),
+                tuple(each.controls.items()),
+                command,
+                each.repeat,
+            ),
+            restarts=len(logs),
+            value=float(logs.mean()),
+            low=float(ends.low) if ends else None,
+            high=float(ends.high) if ends else None,
+            host=facts,
+        )
+        if each.margin_percent:
+            exact = ExactRepeats(each.values, each.inputs, each.margin_percent)
+            mean = math.log(sum(each.values) / len(each.values))
+            own = replace(own, value=mean, low=None, high=None, exact=exact)
+        if candidate.name == run.base:
+            bases[each.metric] = Beside(own.key, own.value)
+        points.append(own)
+    besides = ((own, bases.get(own.conditions.metric)) for own in points)
+    return [
+        replace(own, beside=base) if base and base.key != own.key else own for own, base in besides
+    ]
 
 
 def _describe_losses(analysis: Analysis) -> Iterator[str]:

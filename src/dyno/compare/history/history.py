@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, suppress
+from contextlib import AbstractContextManager, suppress
 from hashlib import sha256
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from dyno import private_files
 from dyno.builds import cache
+from dyno.compare.history.exact import build_exact_series
 from dyno.compare.history.homes import HomeRuns, RunsHome, read_plain_file
 from dyno.compare.history.hosts import assign_hosts
 from dyno.compare.history.one_sided import count_sides
@@ -54,9 +55,7 @@ ANALYSES_KEPT = 1000
 
 
 def build_history(homes: Sequence[HomeRuns], alpha: float) -> History:
-    """All that the runs and counts of the homes tell of changes, and which of them could not be
-    read.
-    """
+    """All that the runs of the homes tell of changes, and which of them could not be read."""
     places: dict[str, tuple[RunsHome, ReadRun]] = {}
     for each in homes:
         for run in each.runs:
@@ -68,26 +67,13 @@ def build_history(homes: Sequence[HomeRuns], alpha: float) -> History:
         return home.open_run(run.path)
 
     analyses = _Analyses(alpha, open_run)
-    series = [_build_series(each, analyses.analyse(each), alpha) for each in group_series(points)]
+    searched = {conditions: own for conditions, own in points.items() if not own[0].exact}
+    series = [_build_series(each, analyses.analyse(each), alpha) for each in group_series(searched)]
     analyses.keep()
-    exact, unread = _read_counts(homes)
+    exact = [build_exact_series(own) for own in points.values() if own[0].exact]
     sides = count_sides(series)
     least = compute_least_points(alpha)
-    return History(alpha, least, (*series, *exact), (*left_out, *unread), sides)
-
-
-def _read_counts(homes: Sequence[HomeRuns]) -> tuple[list[HistorySeries], list[LeftOutRun]]:
-    if not any(each.found.counts for each in homes):
-        return [], []
-    from dyno.compare.history.counts import build_count_series
-
-    with ExitStack() as opened:
-        places = {
-            each.home.locate(path): opened.enter_context(each.home.open_count(path))
-            for each in homes
-            for path in each.found.counts
-        }
-        return build_count_series(places.values())
+    return History(alpha, least, (*series, *exact), tuple(left_out), sides)
 
 
 Selected = tuple[dict[SeriesConditions, list[Point]], list[LeftOutRun]]
@@ -276,7 +262,7 @@ def _build_flagged_change(
     from dyno.compare.history.confirm import build_confirm_command
 
     change = flagged.change
-    command, why_none = build_confirm_command(flagged)
+    command, why_none = build_confirm_command(flagged.before, flagged.after)
     return FlaggedChange(
         at=change.at,
         first=change.first,

@@ -1,13 +1,14 @@
 """Where runs lie: a folder, or a place that `fsspec` opens; what is there, and the points of each.
 
 A run within a run is none, and links are not followed. A record is never rewritten by Dyno, so a
-folder's run is as it was where `run.json` and the folder of its trials have their sizes and times.
+folder's run is as it was where its record and the folder of its trials have their sizes and times.
 A run that changed a moment ago keeps no points yet: it may change again within the same tick of the
 file system's clock.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import stat
@@ -24,7 +25,7 @@ from dyno import private_files
 from dyno.builds import cache
 from dyno.compare.history.points import PointsReader, ReadRun, RunSource, encode_run
 from dyno.errors import UsageError
-from dyno.runs.run_folder import COUNT_RECORD, COUNTS, POINTS, RunFolder, list_records
+from dyno.runs.run_folder import POINTS, SERVER_PROFILES, RunFolder, load_instruments
 
 #: A larger file holds no points.
 POINTS_BYTES_MAX = 64 << 20
@@ -44,13 +45,12 @@ class FoundRun:
 
 @dataclass(frozen=True)
 class FoundRecords:
-    """What lies in a home: its runs, and the paths of records of counts (`count.json`);
-    `has_others` where there is another kind of run, which has no history.
+    """What lies in a home: its runs; where there is none, a noun for what is there and has no
+    history.
     """
 
     runs: list[FoundRun]
-    counts: list[str]
-    has_others: bool = False
+    other: str = ""
 
 
 class RunsHome(Protocol):
@@ -59,13 +59,10 @@ class RunsHome(Protocol):
     name: str
 
     def find_records(self) -> FoundRecords:
-        """All runs and counts; `UsageError` where the home is not there."""
+        """All runs; `UsageError` where the home is not there."""
 
     def open_run(self, path: str) -> AbstractContextManager[RunFolder]:
         """The run at a path as a folder; of a remote one a copy, gone at the end."""
-
-    def open_count(self, path: str) -> AbstractContextManager[Path]:
-        """The record of a count as a file, its folders named as they are."""
 
     def locate(self, path: str) -> str:
         """Where a path of this home is, for others: absolute, or a URL."""
@@ -82,37 +79,29 @@ class HomeRuns:
     """The runs of a home, as they were read."""
 
     home: RunsHome
-    found: FoundRecords
     runs: list[ReadRun]
 
 
 def read_home(home: RunsHome, *, anew: bool = False) -> HomeRuns:
     """All runs of a home, each of which keeps its points from then on; `anew` reads every record.
-    `UsageError` where there is neither run nor count.
+    `UsageError` where there is none.
     """
     found = home.find_records()
-    if not found.runs and not found.counts:
-        cause = "a run of disks, or a capacity, has no history" if found.has_others else ""
+    if not found.runs:
+        cause = f"{found.other} has no history" if found.other else ""
         hint = "`dyno compare` makes one"
         raise UsageError(f"there is no run under {home.name}", cause=cause, hint=hint)
-    return _read_runs(home, found, anew=anew, keeps=True)
+    return _read_runs(home, found.runs, anew=anew, keeps=True)
 
 
 def read_folders(
-    folders: Iterable[RunFolder],
-    counts: Iterable[Path] = (),
-    tell: Callable[[int], None] = lambda _: None,
+    folders: Iterable[Path], tell: Callable[[int], None] = lambda _: None
 ) -> list[HomeRuns]:
-    """Some runs of one home or several, and some records of counts; nothing is written there.
-    `tell` hears how many runs are read.
-    """
-    homes: dict[Path, FoundRecords] = {}
+    """Some runs of homes; nothing is written there. `tell` hears how many are read."""
+    homes: dict[Path, list[FoundRun]] = {}
     for folder in folders:
-        stamp = read_stamp(str(folder.path))
-        found = homes.setdefault(folder.path.parent, FoundRecords([], []))
-        found.runs.append(FoundRun(folder.path.name, stamp))
-    for file in counts:
-        homes.setdefault(file.parent, FoundRecords([], [])).counts.append(file.name)
+        run = FoundRun(folder.name, read_stamp(str(folder)))
+        homes.setdefault(folder.parent, []).append(run)
     count = itertools.count(1)
     return [
         _read_runs(LocalHome(home), found, tell=lambda: tell(next(count)))
@@ -122,15 +111,15 @@ def read_folders(
 
 def _read_runs(
     home: RunsHome,
-    found: FoundRecords,
+    found: Sequence[FoundRun],
     *,
     anew: bool = False,
     keeps: bool = False,
     tell: Callable[[], None] = lambda: None,
 ) -> HomeRuns:
-    kept = {} if anew else home.read_points(found.runs)
+    kept = {} if anew else home.read_points(found)
     reader, runs = PointsReader(), []
-    for each in found.runs:
+    for each in found:
         place = home.locate(each.path)
         source = RunSource(place, place.rpartition("/")[2], each.stamp)
         content = kept.get(each.path)
@@ -141,7 +130,7 @@ def _read_runs(
                 home.write_points(each, encode_run(run))
         runs.append(run)
         tell()
-    return HomeRuns(home, found, runs)
+    return HomeRuns(home, runs)
 
 
 def _read_records(home: RunsHome, source: RunSource, path: str) -> ReadRun:
@@ -158,27 +147,18 @@ class LocalHome:
         self.folder, self.name = folder, str(folder)
 
     def find_records(self) -> FoundRecords:
-        """All runs and counts below the folder, by path."""
+        """All runs below the folder, by path."""
         if not self.folder.is_dir():
             hint = "name a folder with runs in it, or a run's own"
             raise UsageError(f"there is no folder {self.folder}", hint=hint)
-        runs: list[FoundRun] = []
-        counts: list[str] = []
-        for path, run, count in _walk_records(str(self.folder), "."):
-            if run:
-                runs.append(FoundRun(path, run))
-            counts += count
-        others = not runs and not counts
-        others = others and any(next(self.folder.rglob(name), None) for name in list_records())
-        return FoundRecords(sorted(runs, key=lambda each: each.path), sorted(counts), others)
+        runs = sorted(_walk_runs(str(self.folder), "."), key=lambda each: each.path)
+        files = [it.noun for it in load_instruments().values() if it.is_file]
+        others = files if not runs and any(self.folder.rglob(f"{SERVER_PROFILES}/*.json")) else []
+        return FoundRecords(runs, " or ".join(others))
 
     def open_run(self, path: str) -> AbstractContextManager[RunFolder]:
         """The run's own folder."""
         return nullcontext(RunFolder(self.folder / path))
-
-    def open_count(self, path: str) -> AbstractContextManager[Path]:
-        """The file itself."""
-        return nullcontext(self.folder / path)
 
     def locate(self, path: str) -> str:
         """The absolute path, links resolved."""
@@ -241,47 +221,35 @@ def read_plain_file(file: str) -> bytes | None:
         os.close(handle)
 
 
-def _walk_records(folder: str, path: str) -> Iterator[tuple[str, str, list[str]]]:
-    """Each folder with a record: its path, its stamp where it is a run, and its counts."""
+def _walk_runs(folder: str, path: str) -> Iterator[FoundRun]:
     if stamp := read_stamp(folder):
-        yield path, stamp, _find_counts(folder, path)
+        yield FoundRun(path, stamp)
         return
-    folders = []
     with suppress(PermissionError, FileNotFoundError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name == COUNT_RECORD and entry.is_file(follow_symlinks=False):
-                yield path, "", [_join(path, COUNT_RECORD)]
-            elif entry.is_dir(follow_symlinks=False):
-                folders.append(entry)
-    for entry in folders:
-        yield from _walk_records(entry.path, _join(path, entry.name))
+        folders = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+        for entry in folders:
+            inner = entry.name if path == "." else f"{path}/{entry.name}"
+            yield from _walk_runs(entry.path, inner)
 
 
-def _join(path: str, name: str) -> str:
-    return name if path == "." else f"{path}/{name}"
+@functools.cache
+def list_stamped() -> tuple[tuple[str, ...], ...]:
+    """What tells whether a run changed, by the kinds of runs that have a history: its record, and
+    the folder of what was measured.
+    """
+    found = [it for it in load_instruments().values() if it.has_history]
+    return tuple(it.measured for it in sorted(found, key=lambda it: not it.has_trials))
 
 
 def read_stamp(folder: str) -> str:
     """The size of a run's record, its time and that of its trials' folder; empty where it is no
     run.
     """
-    try:
-        run = os.stat(f"{folder}/run.json")
-    except OSError:
-        return ""
-    try:
-        trials_ns = os.stat(f"{folder}/trials").st_mtime_ns
-    except OSError:
-        trials_ns = 0
-    return f"{run.st_size} {run.st_mtime_ns} {trials_ns}"
-
-
-def _find_counts(folder: str, path: str) -> list[str]:
-    """The records of counts that were made with a comparison."""
-    try:
-        entries = os.scandir(f"{folder}/{COUNTS}")
-    except OSError:  # nearly all runs have none
-        return []
-    with entries:
-        found = sorted(each.name for each in entries if Path(each.path, COUNT_RECORD).is_file())
-    return [_join(path, f"{COUNTS}/{name}/{COUNT_RECORD}") for name in found]
+    for record, *inner in list_stamped():
+        with suppress(OSError):
+            run = os.stat(f"{folder}/{record}")
+            played_ns = 0
+            with suppress(OSError):
+                played_ns = os.stat(f"{folder}/{inner[0]}").st_mtime_ns if inner else 0
+            return f"{run.st_size} {run.st_mtime_ns} {played_ns}"
+    return ""

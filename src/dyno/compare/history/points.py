@@ -22,7 +22,14 @@ from dyno.record import Metric, decode
 from dyno.record.schema import Finite, Record
 
 #: What decides how points come out: records, their judging, conditions.
-SOURCES = ("record", "judge", "host/controls", "runs/run_folder.py", "compare/history")
+SOURCES = (
+    "record",
+    "judge",
+    "host/controls",
+    "instruments",
+    "runs/run_folder.py",
+    "compare/history",
+)
 
 Named = tuple[tuple[str, str], ...]
 
@@ -48,13 +55,24 @@ class Beside(Record):
 
 class PlayedWorkload(Record):
     """How a point was measured, as far as the command needs it that plays it again: the workload's
-    name and script, its options with the candidate's own, and the run's controls.
+    name and script, its options with the candidate's own, and the run's controls; the command, and
+    its own options (`words`).
     """
 
     name: str
     script: str
     options: Named
     controls: Named
+    command: str = "compare"
+    words: tuple[str, ...] = ()
+
+
+class ExactRepeats(Record):
+    """What an exact instrument gave in each repetition, of so many inputs, and its margin."""
+
+    repeats: tuple[Finite, ...]
+    inputs: int
+    margin_percent: Finite
 
 
 class RunSource(Record):
@@ -73,7 +91,8 @@ class Point(Record):
     `spec` is as the user wrote the first candidate of the run with that build (an A/A comparison
     has two), `host` holds the facts of the host it was played on, of which points of a group have
     several, and what the pilot chose. `beside` is the run's base in the same blocks; None where
-    the point is that itself, or it has no number.
+    the point is that itself, or it has no number. Where it is `exact`, a lone step is judged by its
+    repetitions, and no series is searched.
     """
 
     source: RunSource
@@ -88,6 +107,7 @@ class Point(Record):
     high: Finite | None
     host: Named = ()
     beside: Beside | None = None
+    exact: ExactRepeats | None = None
 
     @property
     def key(self) -> Key:
@@ -157,6 +177,7 @@ class _Row(Record):
     high: Finite | None
     host: Raw
     beside: _Base | None
+    exact: ExactRepeats | None
 
 
 class _PointsFile(Record):
@@ -215,6 +236,7 @@ class PointsReader:
             high=row.high,
             host=self._decode("host", row.host),
             beside=Beside(self._decode("key", base.key), base.value) if base else None,
+            exact=row.exact,
         )
 
     def _decode(self, name: str, text: Raw) -> Any:

@@ -23,20 +23,20 @@ from dyno.compare.history.homes import (
     LocalHome,
     RunsHome,
     find_cached_points,
+    list_stamped,
     read_plain_file,
     write_cached_points,
 )
 from dyno.compare.history.points import write_sizes
 from dyno.errors import HostError, UsageError
 from dyno.passwords import mask_password
-from dyno.runs.run_folder import COUNT_RECORD, LARGEST_BYTES, POINTS, RunFolder
+from dyno.runs.run_folder import COUNTS, LARGEST_BYTES, POINTS, RunFolder
 
 #: So long the place has to answer at all, and any later call: a listing may have many pages.
 ANSWER_S, CALL_S = 60.0, 600.0
 
 T = TypeVar("T")
 
-_TRIAL = re.compile(r"trials/[0-9]+\.json")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?=//)|[a-z0-9]+::")
 
 
@@ -91,57 +91,50 @@ class RemoteHome:
         raise HostError(f"{self.name} does not answer within {limit_s:g} s", hint=hint)
 
     def find_records(self) -> FoundRecords:
-        """All runs and counts, from one listing of everything below the place."""
+        """All runs, from one listing of everything below the place."""
         with _explain_failures(self.name):
             self._ask(lambda: self.files.exists(self.root), self.answer_s)
             listed: dict[str, dict[str, Any]] = self._ask(
                 lambda: self.files.find(self.root, detail=True)
             )
         names = {name.removeprefix(self.root).lstrip("/"): it for name, it in listed.items()}
-        homes = {_get_parent(name) for name in names if PurePosixPath(name).name == "run.json"}
+        records = {record for record, *_ in list_stamped()}
+        homes = {_get_parent(name) for name in names if PurePosixPath(name).name in records}
         outer = sorted(path for path in homes if homes.isdisjoint(_list_parents(path)))
         played: dict[str, list[int]] = {path: [] for path in outer}
         own = dict.fromkeys(outer, 0)
-        counts = []
         for name, info in sorted(names.items()):
             path, inner = _split_at_run(name, played)
             size = info.get("size") or 0
-            if inner == "run.json":
+            if inner in records:
                 own[path] = size
-            elif _TRIAL.fullmatch(inner):
+            elif _is_measured(inner):
                 played[path].append(size)
             elif inner == POINTS and size <= POINTS_BYTES_MAX:
                 self._points[path] = f"{self.root}/{name}"
-            elif PurePosixPath(name).name == COUNT_RECORD:
-                counts.append(name)
-        runs = [FoundRun(path, write_sizes(own[path], sizes)) for path, sizes in played.items()]
-        return FoundRecords(runs, counts)
+        return FoundRecords(
+            [FoundRun(path, write_sizes(own[path], sizes)) for path, sizes in played.items()]
+        )
 
     @contextmanager
     def open_run(self, path: str) -> Iterator[RunFolder]:
         """A copy of the records, which is gone at the end."""
         base = self.root if path == "." else f"{self.root}/{path}"
+        records = {record for record, *_ in list_stamped()}
         with scratch.make_folder("history") as folder:
             inner = folder / _name_safely(PurePosixPath(base).name)
-            (inner / "trials").mkdir(parents=True)
+            inner.mkdir()
             with _explain_failures(self.name):
                 listed = self._ask(lambda: self.files.find(base, detail=True))
                 for name, info in listed.items():
                     place = name.removeprefix(base).lstrip("/")
-                    if place == "run.json" or _TRIAL.fullmatch(place):
-                        self._copy(name, info, inner / place)
+                    parts = PurePosixPath(place).parts
+                    is_count = len(parts) == 3 and parts[0] == COUNTS
+                    if is_count or _is_measured(place) or (len(parts) == 1 and place in records):
+                        file = inner.joinpath(*map(_name_safely, parts))
+                        file.parent.mkdir(parents=True, exist_ok=True)
+                        self._copy(name, info, file)
             yield RunFolder(inner)
-
-    @contextmanager
-    def open_count(self, path: str) -> Iterator[Path]:
-        """A copy, in folders of the same names."""
-        with scratch.make_folder("history") as folder:
-            file = folder.joinpath(*map(_name_safely, PurePosixPath(path).parts))
-            file.parent.mkdir(parents=True, exist_ok=True)
-            name = f"{self.root}/{path}"
-            with _explain_failures(self.name):
-                self._copy(name, self._ask(lambda: self.files.info(name)), file)
-            yield file
 
     def _copy(self, name: str, info: dict[str, Any], file: Path) -> None:
         if (info.get("size") or 0) > LARGEST_BYTES:
@@ -187,6 +180,12 @@ def _explain_failures(url: str) -> Iterator[None]:
         cause = mask_password(" ".join(str(error).split())) or type(error).__name__
         hint = "credentials are fsspec's own: see the documentation of its scheme"
         raise HostError(f"cannot read {url}", cause=cause, hint=hint) from error
+
+
+def _is_measured(place: str) -> bool:
+    """Return whether it is a file of a run's trials, or what its instrument has in their place."""
+    folders = "|".join(name for _, *inner in list_stamped() for name in inner)
+    return re.fullmatch(rf"({folders})/[0-9]+\.json", place) is not None
 
 
 def _get_parent(name: str) -> str:

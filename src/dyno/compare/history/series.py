@@ -123,13 +123,13 @@ def _split_by_base(conditions: SeriesConditions, points: Sequence[Point]) -> Ite
     rivals = [p for p in points if p.key != usual]
     runs = {point.folder for point in own}
     if len(runs) < RELATIVE_LEAST or 2 * often < len(rivals):
-        yield PointSeries(conditions, _sort_by_build(points))
+        yield PointSeries(conditions, sort_by_build(points))
         return
     taken = set(map(id, own))
     others = tuple(p for p in points if id(p) not in taken)
-    yield PointSeries(conditions, _sort_by_build(own), relative=True, aside=others)
+    yield PointSeries(conditions, sort_by_build(own), relative=True, aside=others)
     if others:
-        yield PointSeries(conditions, _sort_by_build(others), aside=tuple(own))
+        yield PointSeries(conditions, sort_by_build(others), aside=tuple(own))
 
 
 def flag_changes(series: PointSeries, alpha: float) -> list[SeriesChange]:
@@ -150,7 +150,7 @@ def measure_changes(series: PointSeries, found: Sequence[Change]) -> list[Series
     ]
 
 
-def _sort_by_build(points: Sequence[Point]) -> tuple[Point, ...]:
+def sort_by_build(points: Sequence[Point]) -> tuple[Point, ...]:
     """By version, then by when the build was first measured, then by time.
 
     So a night's builds, which may all be of one version, stand in the order of the nights; and a

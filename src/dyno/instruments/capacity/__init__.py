@@ -10,7 +10,13 @@ from msgspec.structs import replace
 from dyno.errors import UsageError
 from dyno.instruments.capacity.folder import CAPACITY_BLOCKS, CAPACITY_RECORD, CapacityFolder
 from dyno.record import RunSummary
-from dyno.runs.run_folder import Instrument, RunFolder, RunProgress
+from dyno.runs.run_folder import (
+    Instrument,
+    MeasuredPoint,
+    MeasuredRun,
+    RunFolder,
+    RunProgress,
+)
 from dyno.runs.run_summary import NOT_JUDGED, take_run
 
 if TYPE_CHECKING:
@@ -21,7 +27,7 @@ class Capacity(Instrument):
     """Runs of `dyno capacity`."""
 
     name, noun, said = "capacity", "a capacity", "capacity"
-    command = "capacity"
+    command, has_history = "capacity", True
     record, measured = CAPACITY_RECORD, (CAPACITY_RECORD, CAPACITY_BLOCKS)
 
     def summarize(self, plain: RunSummary, path: Path) -> RunSummary:
@@ -54,6 +60,41 @@ class Capacity(Instrument):
         if not blocks:
             raise UsageError(f"{path.name} has no block yet", hint="wait for its first one")
         return build_capacity_result(plan, blocks, judge_capacity(plan, blocks))
+
+    def read_points(self, path: Path) -> MeasuredRun:
+        """The rate of each candidate; none where the driver is the limit, or no rate holds it."""
+        from dyno.judge.analysis.capacity import judge_capacity
+
+        folder = CapacityFolder(path)
+        plan, blocks = folder.read_plan(), folder.read_blocks()
+        verdict, run, (workload,) = judge_capacity(plan, blocks), plan.run, plan.run.workloads
+        order = "in turn" if plan.together else "one after the other"
+        points, losses = [], []
+        for side, found in zip(run.candidates, verdict.candidates, strict=True):
+            rates = tuple(rate for rate in found.restarts if rate is not None)
+            if verdict.overall == "invalid" or not rates or len(rates) < len(found.restarts):
+                none = f"{side.name} holds {plan.limit_words} at no rate in some restart"
+                losses.append(verdict.sentence if verdict.overall == "invalid" else none)
+                continue
+            points.append(
+                MeasuredPoint(
+                    plan.metric,
+                    side,
+                    rates,
+                    workload.options,
+                    run.design.controls,
+                    {
+                        "script": workload.script_sha256[:8],
+                        "driver": run.driver_sha256[:8],
+                        "steps": f"{plan.step_s:g} s, {order}",
+                    },
+                    workload.script,
+                    ("--slo", plan.limit_words, "--step", f"{plan.step_s:g}s"),
+                )
+            )
+        identity = run.created_utc, run.seed, run.name
+        base, rows = run.design.base, verdict.comparisons
+        return MeasuredRun(*identity, points, run.host, base, losses, rows)
 
     def read_progress(self, path: Path) -> RunProgress:
         """Its blocks, and the intervals of rates from the second one on."""

@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from dyno.record import RunSummary
-from dyno.record.disk import DISK_RECORD, DiskRun
-from dyno.runs.run_folder import Instrument, RunFolder, RunProgress, read_json
+from dyno.record import Candidate, RunSummary
+from dyno.record.decode import encode
+from dyno.record.disk import DISK_RECORD, DiskJob, DiskRun, DiskSide
+from dyno.runs.run_folder import (
+    Instrument,
+    MeasuredPoint,
+    MeasuredRun,
+    RunFolder,
+    RunProgress,
+    read_json,
+)
 from dyno.runs.run_summary import add_host
 
 if TYPE_CHECKING:
@@ -24,7 +32,7 @@ class Disk(Instrument):
     """Runs of `dyno disk`."""
 
     name, noun, said, record = "disk", "a run of disks", "disks measured", DISK_RECORD
-    command = "disk"
+    command, has_history = "disk", True
 
     def summarize(self, plain: RunSummary, path: Path) -> RunSummary:
         """The verdict on its paths."""
@@ -54,6 +62,23 @@ class Disk(Instrument):
         run = read_json(DiskRun, path / DISK_RECORD)
         return build_disk_result(run, judge_disks(run))
 
+    def read_points(self, path: Path) -> MeasuredRun:
+        """The rate and the latency of each job on each path, but for what is invalid."""
+        from dyno.instruments.disk.audits import judge_run
+
+        run = read_json(DiskRun, path / DISK_RECORD)
+        wrong = [it for it in judge_run(run) if it.soundness == "invalid"]
+        points, losses = [], []
+        for side in run.sides:
+            for job in run.list_jobs(side):
+                found = next((it for it in wrong if it.covers(side.name, job.name)), None)
+                if found:
+                    losses.append(f"'{job.name}' on {side.name} is invalid: {found.sentence}")
+                elif run.blocks:
+                    points += _measure_job(run, side, job)
+        base = run.sides[0].name
+        return MeasuredRun(run.created_utc, run.seed, run.name, points, run.host, base, losses)
+
     def read_progress(self, path: Path) -> RunProgress:
         """Its blocks, and the intervals of jobs from the second one on."""
         from dyno.instruments.disk.verdict import judge_disks
@@ -67,6 +92,33 @@ class Disk(Instrument):
             (len(run.plays), "play"),
             rows=[(it.metric.phase, it) for it in rows],
         )
+
+
+def _measure_job(run: DiskRun, side: DiskSide, job: DiskJob) -> list[MeasuredPoint]:
+    """Its operations a second, and the 99th percentile of their latency."""
+    told = {f"job {name}": str(value) for name, value in encode(job).items() if name != "name"}
+    told |= {"fio": run.fio, "played for": f"{run.play_s:g} s, {run.slices} times a block"}
+    told |= {name: str(getattr(side, name)) for name in ("size_bytes", "content", "file_system")}
+    told |= {"device": side.device.name, "mounted": ",".join(side.mount_options)}
+    told |= {"scheduler": side.scheduler or side.device.scheduler}
+    plays = run.find_plays(side.name, job.name)
+    blocks = {
+        play.block: [it.total.p99 for it in plays if it.block == play.block] for play in plays
+    }
+    metric = run.find_metric(job.name)
+    latency = replace(metric, name="latency_ns_p99", unit="ns", better="lower")
+    numbers = {
+        metric: run.compute_rates(side.name, job.name),
+        latency: [sum(own) / len(own) for own in blocks.values()],
+    }
+    # a path is no build: nothing but time lies between two points of its series
+    candidate = Candidate(side.name, side.path, "disk", True, {}, {}, {})
+    options = {"path": side.path} | side.changes
+    return [
+        MeasuredPoint(metric, candidate, tuple(values), options, alike=told)
+        for metric, values in numbers.items()
+        if min(values) > 0
+    ]
 
 
 INSTRUMENT = Disk()

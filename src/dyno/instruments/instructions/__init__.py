@@ -10,7 +10,15 @@ from msgspec.structs import replace
 from dyno.errors import UsageError
 from dyno.record import RunSummary
 from dyno.record.count import Count
-from dyno.runs.run_folder import COUNT_RECORD, Instrument, RunFolder, RunProgress, read_json
+from dyno.runs.run_folder import (
+    COUNT_RECORD,
+    Instrument,
+    MeasuredPoint,
+    MeasuredRun,
+    RunFolder,
+    RunProgress,
+    read_json,
+)
 from dyno.runs.run_summary import add_host
 
 if TYPE_CHECKING:
@@ -18,6 +26,8 @@ if TYPE_CHECKING:
 
 #: What lies in its folder from the beginning on; the record is written at the end.
 COUNTED = "callgrind"
+#: Facts of a host that counts depend on: the C library chooses by them.
+HOST = ("cpu", "machine", "distribution")
 
 
 class Instructions(Instrument):
@@ -55,6 +65,28 @@ class Instructions(Instrument):
 
         count = _read_count(path)
         return build_count_result(count, compare_counts(count))
+
+    def read_points(self, path: Path) -> MeasuredRun:
+        """Each candidate's repetitions, which are exact."""
+        count = _read_count(path)
+        alike = {f"host's {name}": count.host[name] for name in HOST if name in count.host}
+        alike["counted"] = f"{count.short_operations} to {count.long_operations}"
+        alike["valgrind"] = count.valgrind
+        points = [
+            MeasuredPoint(
+                replace(count.metric, unit=count.unit),
+                candidate,
+                counted.repeats,
+                count.options,
+                count.controls,
+                alike | {"seeds": f"{count.seed}, {counted.inputs}"},
+                repeat=("--phase", count.phase, "--seed", str(count.seed)),
+                margin_percent=count.margin_percent,
+                inputs=counted.inputs,
+            )
+            for candidate, counted in zip(count.candidates, count.counts, strict=True)
+        ]
+        return MeasuredRun(count.created_utc, count.seed, count.name, points)
 
     def read_progress(self, path: Path) -> RunProgress:
         """A count is written down at its end, so nothing is known of it before."""
