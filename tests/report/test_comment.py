@@ -21,6 +21,7 @@ from dyno.report.accepted import AcceptedLoss, judge_accepted
 from dyno.report.counts import build_count_result
 from dyno.report.export import build_result
 from dyno.report.formats import write_format
+from dyno.report.html.page import render_result
 from dyno.report.result import Result
 from report.book import make_book
 from report.page_text import words
@@ -151,6 +152,7 @@ def test_the_first_cause_leads_to_the_report(result: Result) -> None:
     assert "<strong>What changed</strong>: by function: find (b-tree) +100.0" in html
     assert '<a href="https://ci.example/r.html#cause">' in html
     assert "#cause" not in render(count)
+    assert 'id="cause"' in render_result(count), "the report has that place"
 
 
 def test_a_later_run_of_the_same_workloads_has_the_same_marker_and_others_another(

@@ -95,7 +95,9 @@ def build_count(count: Count, rows: Sequence[CountComparison]) -> doc.Document:
     ]
     for at, row in enumerate(rows, 1):
         blocks += [
-            doc.Heading(f"What changed: {row.base} → {row.candidate}", f"changes-{at}"),
+            doc.Heading(
+                f"What changed: {row.base} → {row.candidate}", "cause" + f"-{at}" * (at > 1)
+            ),
             *_build_changes(row, "By layer", [(it.layer, "", it) for it in row.layers]),
             *_build_changes(
                 row,
