@@ -76,6 +76,40 @@ def test_counts_that_vary_are_judged_by_their_repetitions(
     assert (found, told in said) == (code, True), said
 
 
+FACTS = {"machine": "x86_64", "libc": "glibc 2.36", "cpu_features": "avx2 fma", "cpu": "A"}
+
+
+@pytest.mark.parametrize(
+    ("host", "valgrind", "joins"),
+    [
+        ({"cpu": "B", "cores": "64", "id": "other"}, "valgrind-3.19.0", True),
+        ({"libc": "glibc 2.41"}, "valgrind-3.19.0", False),
+        ({"cpu_features": "avx2"}, "valgrind-3.19.0", False),
+        ({}, "valgrind-3.24.0", False),
+    ],
+)
+def test_counts_of_another_host_join_where_libc_valgrind_and_features_agree(
+    host: dict[str, str],
+    valgrind: str,
+    joins: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_counts(tmp_path / "runs", {"1.0": 1000.0}, 1, host=FACTS)
+    write_counts(tmp_path / "runs", {"1.1": 1100.0}, 2, host=FACTS | host, valgrind=valgrind)
+    code, said = show(tmp_path / "runs", capsys, "--gate")
+    assert (code, "heavier by its repetitions" in said) == ((1, True) if joins else (64, False))
+
+
+def test_counts_without_those_facts_join_on_one_model_and_distribution_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for day, cpu in ((1, "A"), (2, "A"), (3, "B")):
+        host = {"machine": "x86_64", "distribution": "d", "cpu": cpu}
+        write_counts(tmp_path / "runs", {f"1.{day}": 1000.0 + 100 * day}, day, host=host)
+    assert "1 step in " in show(tmp_path / "runs", capsys)[1]
+
+
 @pytest.mark.parametrize("repeats", [2, 4])
 def test_a_build_whose_counts_vary_is_hardly_ever_heavier_than_itself_in_a_month(
     repeats: int,

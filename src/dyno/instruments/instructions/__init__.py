@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 #: What lies in its folder from the beginning on; the record is written at the end.
 COUNTED = "callgrind"
-#: Facts of a host that counts depend on: the C library chooses by them.
-HOST = ("cpu", "machine", "distribution")
+#: Facts of a host that counts depend on: the C library's code, and what it and an engine choose
+#: their code by. Records that lack one are told apart by the model and the distribution.
+HOST, FORMER_HOST = ("machine", "libc", "cpu_features"), ("machine", "cpu", "distribution")
 
 
 class Instructions(Instrument):
@@ -69,7 +70,8 @@ class Instructions(Instrument):
     def read_points(self, path: Path) -> MeasuredRun:
         """Each candidate's repetitions, which are exact."""
         count = _read_count(path)
-        alike = {f"host's {name}": count.host[name] for name in HOST if name in count.host}
+        facts = HOST if {*HOST} <= count.host.keys() else FORMER_HOST
+        alike = {f"host's {name}": count.host[name] for name in facts if name in count.host}
         alike["counted"] = f"{count.short_operations} to {count.long_operations}"
         alike["valgrind"] = count.valgrind
         points = [
