@@ -97,7 +97,12 @@ def read_openness(sql: str, columns: Sequence[str], rows: int, kind: str) -> Ope
         return _leave_unread(str(error), sql)
     if any(token.mark == ";" for token in tokens):
         return _leave_unread("it has several statements", sql)
-    levels = _measure_levels(tokens)
+    # how many brackets are open around each token; those themselves lie outside
+    levels, depth = list[int](), 0
+    for token in tokens:
+        depth -= token.mark in (")", "]")
+        levels.append(depth)
+        depth += token.mark in ("(", "[")
     select = _split_select(tokens, levels)
     has_star = any(item and item[-1].mark == "*" for item in select.items)
     aligned = select.items if len(select.items) == len(columns) and not has_star else ()
@@ -159,15 +164,6 @@ def _find_close(tokens: Sequence[Token], start: int) -> int:
         if depth == 0 and tokens[place].mark:
             return place
     return len(tokens)
-
-
-def _measure_levels(tokens: Sequence[Token]) -> list[int]:
-    levels, depth = [], 0
-    for token in tokens:
-        depth -= token.mark in (")", "]")
-        levels.append(depth)
-        depth += token.mark in ("(", "[")
-    return levels
 
 
 def _is_clause(tokens: Sequence[Token], place: int) -> bool:

@@ -43,7 +43,16 @@ def fetch(name: str, version: str, say: Say, limit_s: float = FETCH_S) -> Path:
         with scratch.make_folder("crate") as package:
             (package / "Cargo.toml").write_text(MANIFEST.format(name=name, version=version))
             (package / "lib.rs").touch()
-            _fill_vendor(package, f"{name} {version}", say, limit_s)
+            # the package's dependencies come into `vendor/`, each checksum verified
+            crate = f"{name} {version}"
+            command = ["cargo", "vendor", "--quiet", "vendor"]
+            done = CLIENT.run(command, package, f"crate {crate}", say, limit_s)
+            if done.returncode:
+                tail = extract_last_lines(done.stderr, 12)
+                hint = "cargo must reach a registry; a mirror goes into cargo's own configuration"
+                raise HostError(
+                    f"cannot fetch crate {crate}", cause=f"cargo says\n{tail}", hint=hint
+                )
             shutil.copytree(package / "vendor" / name, folder, dirs_exist_ok=True)
 
     return cache.ensure_entry(*build_entry_pattern(name, version), make, say)
@@ -51,13 +60,3 @@ def fetch(name: str, version: str, say: Say, limit_s: float = FETCH_S) -> Path:
 
 def build_entry_pattern(name: str, version: str) -> tuple[str, str]:
     return "crate", f"{name}-{version}"
-
-
-def _fill_vendor(package: Path, crate: str, say: Say, limit_s: float) -> None:
-    """Puts the package's dependencies into `vendor/`: unpacked, each checksum verified."""
-    command = ["cargo", "vendor", "--quiet", "vendor"]
-    done = CLIENT.run(command, package, f"crate {crate}", say, limit_s)
-    if done.returncode:
-        tail = extract_last_lines(done.stderr, 12)
-        hint = "cargo must reach a registry; a mirror goes into cargo's own configuration"
-        raise HostError(f"cannot fetch crate {crate}", cause=f"cargo says\n{tail}", hint=hint)

@@ -54,7 +54,14 @@ def fetch(
         say(f"fetching {coordinate} (maven)")
         with tempfile.TemporaryDirectory(prefix=".fetched-", dir=folder) as scratch:
             archive = _copy_archive(Path(scratch), coordinate, say)
-            _verify(archive, coordinate, checksum)
+            found = compute_sha256(archive) if checksum else ""
+            if found != checksum:
+                hint = (
+                    "remove it from Maven's local repository and fetch again; if it stays, do not"
+                )
+                hint += " use it"
+                cause = f"its sha256 is {found}, not {checksum}"
+                raise HostError(f"{coordinate} has the wrong checksum", cause=cause, hint=hint)
             _unpack(archive, folder, members)
 
     # another choice of members is another entry
@@ -92,14 +99,6 @@ def _explain_refusal(coordinate: str, said: str) -> HostError:
         return HostError(f"{coordinate} came damaged", cause=f"mvn says\n{cause}", hint=hint)
     hint = "mvn must reach a registry; a mirror goes into Maven's settings.xml"
     return HostError(f"cannot fetch {coordinate}", cause=f"mvn says\n{cause}", hint=hint)
-
-
-def _verify(archive: Path, coordinate: str, checksum: str) -> None:
-    found = compute_sha256(archive) if checksum else ""
-    if found != checksum:
-        hint = "remove it from Maven's local repository and fetch again; if it stays, do not use it"
-        cause = f"its sha256 is {found}, not {checksum}"
-        raise HostError(f"{coordinate} has the wrong checksum", cause=cause, hint=hint)
 
 
 def _unpack(archive: Path, folder: Path, members: Sequence[str]) -> None:

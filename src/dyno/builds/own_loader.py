@@ -34,7 +34,13 @@ def set_loader(tree: Path, home: Path, programs: Iterable[Path]) -> None:
 
     `HostError` if it has none, patchelf is missing, or a library is.
     """
-    _let_inherit(tree)
+    for library in (it for at in find_library_folders(tree) for it in sorted(at.glob("lib*.so*"))):
+        if library.is_symlink() or not _is_elf(library):
+            continue
+        message = f"cannot tell where {library.name} looks for others"
+        if own := _run([_find_patchelf(), "--print-rpath", str(library)], message).strip():
+            words = ["--force-rpath", "--set-rpath", own, str(library)]
+            _run([_find_patchelf(), *words], message)
     for program in programs:
         loader = find_loader(tree, home)
         folders = [os.path.relpath(folder, program.parent) for folder in find_library_folders(tree)]
@@ -43,16 +49,6 @@ def set_loader(tree: Path, home: Path, programs: Iterable[Path]) -> None:
         words = ["--force-rpath", "--set-rpath", found_by, "--set-interpreter", str(at)]
         _run([_find_patchelf(), *words, str(program)], f"cannot give {program.name} a loader")
         _check(tree, loader, program)
-
-
-def _let_inherit(tree: Path) -> None:
-    for library in (it for at in find_library_folders(tree) for it in sorted(at.glob("lib*.so*"))):
-        if library.is_symlink() or not _is_elf(library):
-            continue
-        message = f"cannot tell where {library.name} looks for others"
-        if own := _run([_find_patchelf(), "--print-rpath", str(library)], message).strip():
-            words = ["--force-rpath", "--set-rpath", own, str(library)]
-            _run([_find_patchelf(), *words], message)
 
 
 def _is_elf(file: Path) -> bool:

@@ -115,7 +115,14 @@ class Engine(Family):
 
     def fetch_build(self, build: str, say: Say) -> Build:
         if _is_debians(build):
-            return _find_debian_build(build, say)
+            version = _candidate(DEBIAN)
+            beside = [f"{name}={version}" for name in PLUGINS] + list(LIBRARIES)
+            folder = deb.fetch(DEBIAN, version, say, beside)
+            program = find_program_in(folder)
+            made = describe_build("mariadb", build, program, f"deb {DEBIAN} {version}", say)
+            if made.version != _parse_upstream(version):
+                raise UsageError(f"{made.facts['source']} holds mariadb {made.version}")
+            return made
         return RELEASES.fetch(
             build, say, self.make_from_suite(build, say), self.make_by_number(PACKAGES, say)
         )
@@ -133,14 +140,3 @@ def _is_debians(build: str) -> bool:
 def _parse_upstream(version: str) -> str:
     """MariaDB's part of `1:10.11.19-0+deb12u1`."""
     return version.rpartition(":")[2].partition("-")[0]
-
-
-def _find_debian_build(build: str, say: Say) -> Build:
-    version = _candidate(DEBIAN)
-    beside = [f"{name}={version}" for name in PLUGINS] + list(LIBRARIES)
-    folder = deb.fetch(DEBIAN, version, say, beside)
-    program = find_program_in(folder)
-    made = describe_build("mariadb", build, program, f"deb {DEBIAN} {version}", say)
-    if made.version != _parse_upstream(version):
-        raise UsageError(f"{made.facts['source']} holds mariadb {made.version}")
-    return made

@@ -93,7 +93,15 @@ class _Reader:
     def read(self, line: str) -> None:
         if line[:1].isdigit() or line[:1] in "+-*":
             words = line.split()
-            self._read_cost(int(words[1]) if len(words) > 1 else 0)
+            instructions = int(words[1]) if len(words) > 1 else 0
+            here = CodeFunction(self._here["function"], self._home, self._here["object"])
+            if self._is_call:
+                at = {"file": self._here["file"], "object": self._here["object"]} | self._callee
+                called = CodeFunction(at["function"], at["file"], at["object"])
+                self.profile.calls[here, called] += instructions
+                self._callee, self._is_call = {}, False
+            else:
+                self.profile.own[here] += instructions
         elif line.startswith("calls="):
             self._is_call = True
         elif line.startswith("events:"):
@@ -112,16 +120,6 @@ class _Reader:
         self._here[kind] = name
         if word == "fl":
             self._home = name
-
-    def _read_cost(self, instructions: int) -> None:
-        here = CodeFunction(self._here["function"], self._home, self._here["object"])
-        if self._is_call:
-            at = {"file": self._here["file"], "object": self._here["object"]} | self._callee
-            called = CodeFunction(at["function"], at["file"], at["object"])
-            self.profile.calls[here, called] += instructions
-            self._callee, self._is_call = {}, False
-        else:
-            self.profile.own[here] += instructions
 
 
 #: What compilers and linkers append to a function's name: copies of it, versions, recursion.

@@ -153,7 +153,14 @@ class BuildWork:
         self._resume()
         with (self._folder / LOG).open("a", encoding="utf-8", errors="replace") as log:
             if "source" not in self._state.done:
-                self._copy_tree()
+                self._say(f"copying {self._plan.tree.source}")
+                for place in (self._source, self._build, self._staged):
+                    private_files.remove_all(place)
+                self._plan.tree.put(self._source, keep_all)
+                self._state.edits = apply_edits(self._plan.recipe.edits, self._source)
+                if self._plan.request.patch:
+                    self._apply_patch(self._plan.request.patch)
+                self._finish_step("source")
             while True:
                 try:
                     for number, step in enumerate(self._plan.recipe.steps, 1):
@@ -164,16 +171,6 @@ class BuildWork:
                     if not fix or not self._apply(failed.diagnosis):
                         raise
         self._install(target)
-
-    def _copy_tree(self) -> None:
-        self._say(f"copying {self._plan.tree.source}")
-        for place in (self._source, self._build, self._staged):
-            private_files.remove_all(place)
-        self._plan.tree.put(self._source, keep_all)
-        self._state.edits = apply_edits(self._plan.recipe.edits, self._source)
-        if self._plan.request.patch:
-            self._apply_patch(self._plan.request.patch)
-        self._finish_step("source")
 
     def _apply_patch(self, patch: Path) -> None:
         said: list[str] = []

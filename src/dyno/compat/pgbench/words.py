@@ -112,7 +112,15 @@ def read_words(words: Sequence[str], environment: Mapping[str, str]) -> PgbenchS
     if len(places) > 1:
         message = f'too many command-line arguments (first is "{places[1]}")'
         raise UsageError(message, hint=TRY)
-    _check_mode(settings)
+    if settings.has("initialize"):
+        if settings.given - BOTH - INITIALISING:
+            raise UsageError(
+                "some of the specified options cannot be used in initialization (-i) mode"
+            )
+        if settings.has("partition-method") and not settings.number.get("partitions"):
+            raise UsageError("--partition-method requires greater than zero --partitions")
+    elif settings.given & INITIALISING:
+        raise UsageError("some of the specified options cannot be used in benchmarking mode")
     if not settings.has("initialize"):
         _check_together(settings)
     database = places[0] if places else settings.text.get("dbname")
@@ -227,18 +235,6 @@ def _read_scripts(named: list[tuple[str, str]]) -> tuple[ScriptWord, ...]:
     if found and sum(each.weight for each in found) == 0:
         raise UsageError("total script weight must not be zero")
     return tuple(found or [make_builtin_word("tpcb", 1)])
-
-
-def _check_mode(settings: PgbenchSettings) -> None:
-    if settings.has("initialize"):
-        if settings.given - BOTH - INITIALISING:
-            raise UsageError(
-                "some of the specified options cannot be used in initialization (-i) mode"
-            )
-        if settings.has("partition-method") and not settings.number.get("partitions"):
-            raise UsageError("--partition-method requires greater than zero --partitions")
-    elif settings.given & INITIALISING:
-        raise UsageError("some of the specified options cannot be used in benchmarking mode")
 
 
 def _check_together(settings: PgbenchSettings) -> None:

@@ -214,7 +214,11 @@ def _read_assignment(text: str) -> Allowed | None:
         return Allowed(f"{found['own']} = {found['value']}") if is_plain else None
     name, value = found["name"].lower(), found["value"]
     if name == "sql_mode":
-        return _read_sql_mode(value)
+        if value.lower() == "default":
+            return Allowed("SESSION sql_mode = DEFAULT")
+        if value[:1] not in "'\"" or (reading := find_quoting(value.strip("'\""))) is None:
+            return None
+        return Allowed(f"SESSION sql_mode = '{value.strip(chr(39) + chr(34))}'", reading=reading)
     taken = SETTINGS.get(name)
     is_default = value.lower() == "default" and name not in (
         "transaction_read_only",
@@ -223,11 +227,3 @@ def _read_assignment(text: str) -> Allowed | None:
     if taken is None or not (is_default or re.fullmatch(taken, value, re.IGNORECASE)):
         return None
     return Allowed(f"SESSION {name} = {value}")
-
-
-def _read_sql_mode(value: str) -> Allowed | None:
-    if value.lower() == "default":
-        return Allowed("SESSION sql_mode = DEFAULT")
-    if value[:1] not in "'\"" or (reading := find_quoting(value.strip("'\""))) is None:
-        return None
-    return Allowed(f"SESSION sql_mode = '{value.strip(chr(39) + chr(34))}'", reading=reading)

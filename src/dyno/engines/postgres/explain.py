@@ -122,7 +122,15 @@ class PostgresPath:
             )
         self.sources = _list_sources(self._number)
         if functions or request.writes:
-            self._prepare_inner(ask)
+            if self._number < INNER_FROM:
+                refused = "before 12 auto_explain writes to the server's log alone"
+            else:
+                self._inner_sql, refused = find_preparation(ask, self.session)
+            if refused:
+                self.remarks.append(
+                    f"statements inside functions are not told: {refused} (auto_explain is loaded"
+                    " by a superuser's session, or by the server)"
+                )
 
     def _judge_calls(self, talk: Talk) -> None:
         """Raise `UsageError` for a call that a rollback may not undo."""
@@ -137,17 +145,6 @@ class PostgresPath:
             self.remarks.append(
                 "the server's log has the statement's parse tree, which told what it calls "
                 "(debug_print_parse): only a superuser's session may keep it out"
-            )
-
-    def _prepare_inner(self, ask: Ask) -> None:
-        if self._number < INNER_FROM:
-            refused = "before 12 auto_explain writes to the server's log alone"
-        else:
-            self._inner_sql, refused = find_preparation(ask, self.session)
-        if refused:
-            self.remarks.append(
-                f"statements inside functions are not told: {refused} (auto_explain is loaded by a "
-                "superuser's session, or by the server)"
             )
 
     def read_inner(self, talk: Talk) -> tuple[InnerStatement, ...]:

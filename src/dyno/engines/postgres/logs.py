@@ -208,7 +208,13 @@ def read_entries(
         zones.check(message)
         found = STATEMENT.match(message.text)
         if found is None:
-            _note_other(message, unread)
+            if message.text.startswith("AUDIT: "):
+                unread.add(
+                    "an entry of pgaudit, which is not read (log_statement=all)", message.line
+                )
+            elif _TRANSLATED.match(message.text):
+                why = "a statement in another language than C"
+                unread.add(why, message.line, hint="set lc_messages='C', and log again")
             continue
         at_s, duration_ms = parse_seconds(message.time), parse_number(found[1] or "0", _LONGEST_MS)
         if at_s is None:
@@ -239,11 +245,3 @@ _FETCHES, FETCHED = (
 )
 _LONGEST_MS = DURATION_MOST_S * 1000
 _count_parameters = lru_cache(maxsize=1 << 10)(count_parameters)
-
-
-def _note_other(message: Message, unread: Reasons) -> None:
-    if message.text.startswith("AUDIT: "):
-        unread.add("an entry of pgaudit, which is not read (log_statement=all)", message.line)
-    elif _TRANSLATED.match(message.text):
-        why = "a statement in another language than C"
-        unread.add(why, message.line, hint="set lc_messages='C', and log again")

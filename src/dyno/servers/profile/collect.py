@@ -255,7 +255,13 @@ class Collector:
         cpu = None
         if self._sampler:
             with self._keep_others():
-                cpu = self._name_cpu()
+                assert self._sampler
+                ((profile, slices),) = self._sampler.name_slices()
+                charged_ns = None
+                if self._charged_ns is not None and self._before_ns is not None:
+                    charged_ns = self._charged_ns - self._before_ns
+                labelled = label_profile(self.target.engine, profile)
+                cpu = CpuTimes(labelled, slices, charged_ns if charged_ns else None)
         missing = [*self.missing, *(self._times.found_missing if self._times and is_over else ())]
         if cpu and not cpu.profile.samples:
             missing.append("no CPU profile: no sample met the server's processes; they were idle")
@@ -279,15 +285,6 @@ class Collector:
             self._ended,
             tuple(dict.fromkeys(missing)),
         )
-
-    def _name_cpu(self) -> CpuTimes | None:
-        assert self._sampler
-        ((profile, slices),) = self._sampler.name_slices()
-        charged_ns = None
-        if self._charged_ns is not None and self._before_ns is not None:
-            charged_ns = self._charged_ns - self._before_ns
-        labelled = label_profile(self.target.engine, profile)
-        return CpuTimes(labelled, slices, charged_ns if charged_ns else None)
 
     def close(self) -> None:
         if self._sampler:

@@ -215,25 +215,21 @@ def open_folder(folder: Path, kind: str, name: str) -> Iterator[None]:
             raise UsageError(
                 f"another dyno records into {folder}", hint="choose another with --into"
             )
-        _check_owner(folder, kind, name)
+        about = folder / ABOUT
+        ours = {"kind": kind, "server": name}
+        if not about.exists():
+            if any(path.name != ASIDE for path in folder.iterdir()):
+                raise UsageError(
+                    f"{folder} holds other files than a record", hint="choose another with --into"
+                )
+            write_whole(about, json.dumps(ours))
+        elif (theirs := read_owner(folder)) != (kind, name):
+            raise UsageError(
+                f"{folder} is the record of {theirs[1]}", hint="choose another with --into"
+            )
         yield
     finally:
         os.close(handle)
-
-
-def _check_owner(folder: Path, kind: str, name: str) -> None:
-    about = folder / ABOUT
-    ours = {"kind": kind, "server": name}
-    if not about.exists():
-        if any(path.name != ASIDE for path in folder.iterdir()):
-            raise UsageError(
-                f"{folder} holds other files than a record", hint="choose another with --into"
-            )
-        write_whole(about, json.dumps(ours))
-    elif (theirs := read_owner(folder)) != (kind, name):
-        raise UsageError(
-            f"{folder} is the record of {theirs[1]}", hint="choose another with --into"
-        )
 
 
 def read_owner(folder: Path) -> tuple[str, str]:
