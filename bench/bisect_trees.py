@@ -20,7 +20,7 @@ from pathlib import Path
 
 from dyno.builds import crate
 from dyno.builds.source.trees import find_tree, keep_all
-from dyno.engines.sqlite.builds import CRATE, CRATES
+from dyno.engines.sqlite import CRATE, CRATES
 
 VERSION = "3.54.1"
 SOURCES = {"sid": "postgresql-18"}

@@ -12,8 +12,7 @@ import subprocess
 from pathlib import Path
 
 from dyno.errors import UsageError
-from dyno.workloads.replay.formats import read_log
-from dyno.workloads.replay.lines import LogFile
+from dyno.workloads.replay.formats import LogFile, read_log
 
 _FILTER = 'print(STDOUT "\\x01" . ($event->{cmd} || "") . "\\n")'
 

@@ -29,10 +29,9 @@ from dyno.engines.mysql.session_words import judge_session_words as words_of_mys
 from dyno.engines.postgres import in_place as postgres
 from dyno.engines.postgres.session_words import judge_session_words as words_of_postgres
 from dyno.sql.tokens import Quoting
-from dyno.workloads.replay.formats import read_log
+from dyno.workloads.replay.formats import LogFile, read_log
 from dyno.workloads.replay.in_place import ServerRules
 from dyno.workloads.replay.layout import lay_out
-from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.sessions import Bounds
 
 MB = 1_000_000

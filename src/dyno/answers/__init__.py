@@ -10,8 +10,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from dyno.answers.answer import Answer, Column, Notice, Refusal, Sameness, Word
-from dyno.answers.cells import find_family, join_families, matches_number
+from dyno.answers.cells import (
+    Answer,
+    Column,
+    Notice,
+    Refusal,
+    Sameness,
+    Word,
+    find_family,
+    join_families,
+    matches_number,
+)
 from dyno.answers.ordering import are_ordered, read_openness
 from dyno.answers.rows import RowReader, compare_rows
 

@@ -12,10 +12,11 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from dyno.answers.answer import Sameness, Word
 from dyno.answers.cells import (
     DIGITS_15,
     Family,
+    Sameness,
+    Word,
     are_close,
     describe_spelling,
     guess_form,

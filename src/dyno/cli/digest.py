@@ -38,8 +38,7 @@ def command(log: Path, limit: int, log_prefix: str, as_json: bool) -> None:
     differ in literals only are one class.
     """
     from dyno.workloads.replay.classes import count_classes
-    from dyno.workloads.replay.formats import read_log
-    from dyno.workloads.replay.lines import LogFile
+    from dyno.workloads.replay.formats import LogFile, read_log
 
     read = read_log(LogFile(log, log_prefix))
     found = count_classes(read)

@@ -19,7 +19,7 @@ from dyno import subprocesses
 from dyno.builds import Say, cache, own_loader
 from dyno.errors import HostError, UsageError
 from dyno.tails import extract_last_lines
-from dyno.workloads.replay.lines import open_log
+from dyno.workloads.replay.formats import open_log
 
 #: Counts with the name: a change of what is made of a dump makes other names.
 FORM = 2

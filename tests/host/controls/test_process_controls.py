@@ -11,10 +11,10 @@ import pytest
 from stub_programs import stub
 
 from dyno.errors import UsageError
+from dyno.host import controls
 from dyno.host.controls import (
     ControlResult,
     ControlTarget,
-    _engine_process,
     allocator,
     load_controls,
 )
@@ -115,7 +115,7 @@ def test_an_allocator_that_is_not_installed_is_told_with_its_package(
 def test_an_allocator_is_found_where_the_loader_has_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    real = _engine_process.try_command(["ldconfig", "-p"])[1]
+    real = controls.try_command(["ldconfig", "-p"])[1]
     assert "libc.so.6" in dict(allocator._list_libraries()) or not real
     line = f"libjemalloc.so.2 (libc6,x86-64) => {Path(__file__)}"
     stub(tmp_path, "ldconfig", f"echo 1 libs found; echo '{line}'")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fakes import make_run, make_trial
 
-from dyno.builds import program
+from dyno.builds import compiler
 from dyno.builds.suite_tree import Tree
 from dyno.cli import run_words
 from dyno.judge.analysis.run_view import RunView
@@ -72,7 +72,7 @@ def _made(folder: Path, *flags: str) -> Path:
 
 def _compiled(folder: Path, *flags: str) -> dict[str, str]:
     """What a library tells of itself, without its compiler's name."""
-    told = program.read_build_facts(_made(folder, *flags))
+    told = compiler.read_build_facts(_made(folder, *flags))
     return {name: value for name, value in told.items() if name != "compiler"}
 
 
@@ -90,8 +90,8 @@ def test_what_is_no_program_tells_nothing(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     (tmp_path / "text").write_text("#!/bin/sh\nGNU C and __asan_init are words here\n")
     assert (
-        program.read_build_facts(tmp_path / "empty")
-        == program.read_build_facts(tmp_path / "text")
+        compiler.read_build_facts(tmp_path / "empty")
+        == compiler.read_build_facts(tmp_path / "text")
         == {}
     )
 
@@ -183,11 +183,13 @@ def test_the_former_name_of_the_audit_is_taken_with_a_note(
 
 
 def test_a_library_tells_its_compiler_and_a_program_the_flags_it_keeps(tmp_path: Path) -> None:
-    assert program.read_build_facts(_made(tmp_path, "-O2"))["compiler"].startswith(("gcc", "clang"))
+    assert compiler.read_build_facts(_made(tmp_path, "-O2"))["compiler"].startswith(
+        ("gcc", "clang")
+    )
     kept = tmp_path / "kept"
     words = b"PostgreSQL 9 on x, compiled by gcc (D 14) 14.2.0, 64-bit"
     kept.write_bytes(b"\x7fELF\0" + words + b"\0-x\0-Wall -g -Os -fwrapv\0 -O3 \0")
-    assert program.read_build_facts(kept) == {
+    assert compiler.read_build_facts(kept) == {
         "compiler": "gcc (D 14) 14.2.0",
         "flags": "-Wall -g -Os -fwrapv",
         "optimisation": "-Os",

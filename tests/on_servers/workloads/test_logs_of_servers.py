@@ -11,8 +11,7 @@ from private_servers import serving
 
 from dyno import driver
 from dyno.engines import Server
-from dyno.workloads.replay.formats import read_log
-from dyno.workloads.replay.lines import LogFile
+from dyno.workloads.replay.formats import LogFile, read_log
 
 pytestmark = [pytest.mark.timeout(300)]
 

@@ -8,8 +8,7 @@ import pytest
 from private_servers import serving
 
 from dyno import driver
-from dyno.workloads.replay.formats import read_log
-from dyno.workloads.replay.lines import LogFile
+from dyno.workloads.replay.formats import LogFile, read_log
 from dyno.workloads.replay.sessions import OF_ROUTINES, Bounds, select_statements
 from dyno.workloads.replay.spool import Spool
 

@@ -29,8 +29,8 @@ from sent_statements import (
 from dyno import driver
 from dyno.driver.plan import Plan, Script
 from dyno.engines import Server
+from dyno.workloads.replay.formats import LogFile
 from dyno.workloads.replay.layout import Replay, lay_out
-from dyno.workloads.replay.lines import LogFile
 
 pytestmark = [pytest.mark.timeout(300)]
 

@@ -14,9 +14,8 @@ import pytest
 from small_logs import CSV, GENERAL, JSON, OLD_GENERAL, SLOW, STDERR, write
 
 from dyno.errors import UsageError
-from dyno.workloads.replay.formats import read_log
+from dyno.workloads.replay.formats import LogFile, read_log
 from dyno.workloads.replay.layout import lay_out
-from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.logs import ABSURD, NO_TIME
 
 if sys.version_info >= (3, 14):

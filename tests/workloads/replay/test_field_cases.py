@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from dyno.errors import UsageError
-from dyno.workloads.replay.formats import read_log
-from dyno.workloads.replay.lines import LogFile
+from dyno.workloads.replay.formats import LogFile, read_log
 from dyno.workloads.replay.logs import LogEntry
 
 CASES = Path(__file__).parents[2] / "golden" / "cases"

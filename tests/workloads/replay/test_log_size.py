@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 from small_logs import GENERAL, STDERR
 
-from dyno.workloads.replay.formats import read_log
+from dyno.workloads.replay.formats import LogFile, read_log
 from dyno.workloads.replay.layout import lay_out
-from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.sessions import select_statements
 from dyno.workloads.replay.spool import Chain, Spool, SpoolRecord
 

@@ -10,8 +10,7 @@ import pytest
 from small_logs import CSV, GENERAL, JSON, OLD_GENERAL, SLOW, STDERR, write
 
 from dyno.errors import UsageError
-from dyno.workloads.replay.formats import read_log
-from dyno.workloads.replay.lines import LogFile
+from dyno.workloads.replay.formats import LogFile, read_log
 from dyno.workloads.replay.logs import LIMIT, LogEntry, Reasons
 
 ZERO_S = 1767261600.0  # 2026-01-01 10:00:00 UTC

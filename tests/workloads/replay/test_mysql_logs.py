@@ -10,9 +10,8 @@ from small_logs import write
 
 from dyno.engines.mysql.logs import DIALECT
 from dyno.errors import UsageError
-from dyno.workloads.replay.formats import read_log
+from dyno.workloads.replay.formats import LogFile, read_log
 from dyno.workloads.replay.layout import lay_out
-from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.logs import Log
 from dyno.workloads.replay.sessions import Selection, select_statements
 from dyno.workloads.replay.spool import Spool

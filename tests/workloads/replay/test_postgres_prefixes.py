@@ -11,8 +11,7 @@ import pytest
 
 from dyno.engines.postgres.logs import FETCHED
 from dyno.errors import UsageError
-from dyno.workloads.replay.formats import read_log
-from dyno.workloads.replay.lines import LogFile
+from dyno.workloads.replay.formats import LogFile, read_log
 
 #: Of manuals, packages, hosted servers, log readers and forums; True: one reading of it fits.
 PREFIXES = {

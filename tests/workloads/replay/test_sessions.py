@@ -11,9 +11,8 @@ from small_logs import GENERAL, OLD_GENERAL, STDERR, write
 from dyno.engines.mysql.logs import DIALECT
 from dyno.errors import UsageError
 from dyno.workloads import compute_checksum
-from dyno.workloads.replay.formats import read_log
+from dyno.workloads.replay.formats import LogFile, read_log
 from dyno.workloads.replay.layout import lay_out
-from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.logs import Log, LogEntry
 from dyno.workloads.replay.sessions import Bounds, Selection, assign_lanes, select_statements
 from dyno.workloads.replay.spool import Spool

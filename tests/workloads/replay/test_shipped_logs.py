@@ -14,8 +14,7 @@ import pytest
 from small_logs import CSV, GENERAL, JSON, SLOW, STDERR
 
 from dyno.errors import UsageError
-from dyno.workloads.replay.formats import read_log
-from dyno.workloads.replay.lines import LogFile
+from dyno.workloads.replay.formats import LogFile, read_log
 from dyno.workloads.replay.logs import Log
 
 if sys.version_info >= (3, 14):

@@ -20,8 +20,7 @@ from dyno.engines.mysql.logs import (
     parse_first,
     parse_seconds,
 )
-from dyno.workloads.replay.formats import RefusedLog
-from dyno.workloads.replay.lines import Gathered, LogFile
+from dyno.workloads.replay.formats import Gathered, LogFile, RefusedLog
 from dyno.workloads.replay.logs import NO_TIME, Log, LogEntry, Reasons
 
 

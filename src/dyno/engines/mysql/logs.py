@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Literal
 
 from dyno.sql.tokens import Quoting
-from dyno.workloads.replay.lines import LogFile
+from dyno.workloads.replay.formats import LogFile
 from dyno.workloads.replay.logs import TIME_MOST_S
 from dyno.workloads.replay.statements import Dialect
 

@@ -18,7 +18,7 @@ from dyno.engines.mysql.logs import (
     parse_first,
     parse_seconds,
 )
-from dyno.workloads.replay.lines import Gathered, LogFile
+from dyno.workloads.replay.formats import Gathered, LogFile
 from dyno.workloads.replay.logs import (
     ABSURD,
     AS_WRITTEN,

@@ -25,8 +25,7 @@ from dyno.engines.postgres.log_prefix import (
     try_setting,
 )
 from dyno.engines.postgres.logs import DIALECT, LOGS_ALL, STATEMENT, TIME, Message, read_entries
-from dyno.workloads.replay.formats import RefusedLog
-from dyno.workloads.replay.lines import Gathered, LogFile
+from dyno.workloads.replay.formats import Gathered, LogFile, RefusedLog
 from dyno.workloads.replay.logs import AS_WRITTEN, BEGINNING, Log, Reasons, replace_no_letters
 
 #: What stands between the prefix and the message.

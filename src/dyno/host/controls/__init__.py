@@ -8,12 +8,14 @@ can do that for a run that was killed.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol, runtime_checkable
 
+from dyno import subprocesses
 from dyno.errors import build_unknown_error
 from dyno.host.controls._journal import KnobOutcome, list_knobs_of_root, put_back
 from dyno.plugins import load_things
@@ -125,3 +127,47 @@ def load_controls() -> dict[str, Control]:
 def make_not_held(before: str, why: str) -> ControlResult:
     """Nothing is held, and the record says why."""
     return ControlResult({"before": before, "refused": why})
+
+
+TRIED_S = 10.0
+
+
+class OneProcess(OneOfWords):
+    """Says how the engine's process is to be started; nothing is to be put back."""
+
+    default = KEEP
+
+    def describe_default(self) -> str:
+        raise NotImplementedError
+
+    def find_reason(self, value: str) -> str:
+        """Return why no process of this host can have `value`, or ""."""
+        raise NotImplementedError
+
+    def start(self, value: str, found: dict[str, str]) -> ControlResult:
+        """Return how to start one that has it; `found` goes into the record."""
+        raise NotImplementedError
+
+    def find_refusal(self, value: str, subject: ControlTarget) -> str:
+        if value == KEEP:
+            return ""
+        return RUNS_ALREADY if subject.attached else self.find_reason(value)
+
+    @contextmanager
+    def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
+        before = self.describe_default()
+        if value == KEEP:
+            yield ControlResult({"before": before})
+        elif why := self.find_refusal(value, subject):
+            yield make_not_held(before, why)
+        else:
+            yield self.start(value, {"before": before, "set": value})
+
+
+def try_command(command: Sequence[str]) -> tuple[bool, str]:
+    """Return whether the command succeeded, and its output; a missing one fails with none."""
+    try:
+        done = subprocesses.run(command, TRIED_S)
+    except (OSError, subprocess.TimeoutExpired):
+        return False, ""
+    return done.returncode == 0, (done.stdout or done.stderr).strip()

@@ -12,8 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from dyno.host.controls import KEEP, ControlResult
-from dyno.host.controls._engine_process import OneProcess, try_command
+from dyno.host.controls import KEEP, ControlResult, OneProcess, try_command
 
 #: The libraries that carry each, the preferred first, and Debian's package of it.
 LIBRARIES = {

@@ -16,8 +16,7 @@ from typing import ClassVar
 
 from dyno.builds.compiler import Recipe, compile_library
 from dyno.errors import DynoError, build_unknown_error
-from dyno.host.controls import KEEP, ControlResult
-from dyno.host.controls._engine_process import OneProcess
+from dyno.host.controls import KEEP, ControlResult, OneProcess
 
 SOURCE = Path(__file__).with_name("_inject.c")
 #: A second: more would be a hang.

@@ -11,8 +11,7 @@ import re
 from typing import ClassVar
 
 from dyno.errors import build_unknown_error
-from dyno.host.controls import KEEP, ControlResult
-from dyno.host.controls._engine_process import OneProcess, try_command
+from dyno.host.controls import KEEP, ControlResult, OneProcess, try_command
 
 LEAST, MOST = -20, 19
 

@@ -12,8 +12,7 @@ import shutil
 from typing import ClassVar
 
 from dyno.errors import build_unknown_error
-from dyno.host.controls import KEEP, ControlResult, _knob
-from dyno.host.controls._engine_process import OneProcess, try_command
+from dyno.host.controls import KEEP, ControlResult, OneProcess, _knob, try_command
 
 NODES = "/sys/devices/system/node/online"
 OPTIONS = {"interleave": "--interleave=all", "local": "--localalloc"}

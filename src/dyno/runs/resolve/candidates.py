@@ -20,7 +20,7 @@ from typing import get_args
 from msgspec import structs
 
 from dyno import driver, engines, former_names
-from dyno.builds import Build, Say, compute_sha256, program
+from dyno.builds import Build, Say, compiler, compute_sha256
 from dyno.engines import Engine, Likens
 from dyno.errors import UsageError, build_unknown_error
 from dyno.former_names import find_current_name
@@ -144,7 +144,7 @@ def list_candidate_facts(build: Build) -> dict[str, str]:
     if not build.program.is_file():
         return build.facts | told
     # who compiled it here knows better than the file
-    own = program.read_build_facts(build.program) | build.facts
+    own = compiler.read_build_facts(build.program) | build.facts
     return own | told | {"sha256": compute_sha256(build.program)}
 
 

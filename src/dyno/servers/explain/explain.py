@@ -34,7 +34,7 @@ from dyno.record.explanation import (
     StagePart,
 )
 from dyno.record.waits import SessionState
-from dyno.servers.explain.connection import CallSpan, PathConnection, StatementSampler
+from dyno.servers.explain.target import CallSpan, PathConnection, StatementSampler
 
 #: Stages in the order of the path, without the rest, which is the last.
 ORDER: tuple[StageName, ...] = get_args(StageName)[:-1]

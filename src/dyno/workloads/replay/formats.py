@@ -1,18 +1,37 @@
-"""Which kind of log a file is, by its first lines: the engines' readers are asked in turn."""
+"""Which kind of log a file is, by its first lines, which the engines' readers recognise; and its
+lines, compressed or not, read once as a stream.
+
+Nothing here holds more than one statement, and of one that is longer than the limit only the
+beginning. A compressed file is known by its first bytes.
+"""
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import io
+import lzma
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol, cast
 
 from dyno.errors import UsageError
 from dyno.plugins import load_things
-from dyno.workloads.replay.lines import LogFile
-from dyno.workloads.replay.logs import LIMIT, Log, LogEntry
-from dyno.workloads.replay.shippers import DEPTH, Unwrapping, find_shipper, split_tailed
+from dyno.workloads.replay.logs import BEGINNING, LIMIT, Log, LogEntry, Reasons
+from dyno.workloads.replay.shippers import (
+    DEPTH,
+    NumberedLine,
+    Unwrapping,
+    choose_tailed,
+    find_shipper,
+    split_tailed,
+    unpack_lines,
+)
 
 #: Lines by which a log is known, and characters of each.
 LOOKED_AT, LINE = 500, 1 << 16
@@ -170,3 +189,164 @@ def _read_whole(reader: LogReader, file: LogFile, limit: int) -> Log:
     shippers = ", ".join(it.shipper.name for it in file.unwrappings)
     kind = f"{log.kind}, shipped by {shippers}" if shippers else log.kind
     return replace(log, kind=kind, entries=read_entries())
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """A log's file, and what is known of it: `prefix` is PostgreSQL's `log_line_prefix`, "" if
+    unknown, and `likely_prefix` that of a server which may have written it; `unwrappings` what
+    shippers wrote before its lines, the outermost first; `has_returns`: a carriage return ends each
+    line. `tailed`: the one that is read of several files which `tail` joined (None: it did not).
+    `skipped`: lines of others, once it was read.
+    """
+
+    path: Path
+    prefix: str = ""
+    unwrappings: tuple[Unwrapping, ...] = ()
+    has_returns: bool = False
+    likely_prefix: str = ""
+    tailed: str | None = None
+    skipped: Reasons = field(default_factory=Reasons, compare=False)
+
+    def read_lines(self, limit: int) -> Lines:
+        return Lines(self, limit)
+
+    def read_head(self, count: int, limit: int) -> list[str]:
+        """The first lines as they are in the file, with their ends."""
+        with open_log(self.path) as opened, _decode(opened) as file:
+            return [line for _ in range(count) if (line := file.readline(limit))]
+
+
+class Lines:
+    """The lines of a file with their numbers, without their ends, read once. Of a line over `limit`
+    characters there is the beginning, and `cut` is the length of what is not there, `cut_quotes`
+    how many double quotes that has. `at` and `process` are when and by whom the line was shipped.
+    """
+
+    def __init__(self, file: LogFile, limit: int) -> None:
+        self.cut, self.cut_quotes, self._file, self._limit = 0, 0, file, limit
+        self.at, self.process = "", ""
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        self._file.skipped.clear()
+        if self._file.tailed is None and not self._file.unwrappings:
+            yield from self._read_raw()
+            return
+        lines: Iterator[NumberedLine] = (NumberedLine(*line) for line in self._read_raw())
+        if self._file.tailed is not None:
+            lines = choose_tailed(lines, self._file.tailed, self._file.skipped)
+        for unwrapping in self._file.unwrappings:
+            lines = unpack_lines(lines, unwrapping, self._file.skipped)
+        for number, text, self.at, self.process in lines:
+            yield number, text
+
+    def _read_raw(self) -> Iterator[tuple[int, str]]:
+        limit, end = self._limit, "\r\n" if self._file.has_returns else "\n"
+        with open_log(self._file.path) as opened, _decode(opened) as file:
+            readline, number = file.readline, 0
+            while line := readline(limit):
+                number += 1
+                if number == 1:
+                    line = line.removeprefix("\ufeff")
+                if line[-1:] != "\n" and len(line) == limit:
+                    while more := readline(1 << 16):
+                        self.cut += len(more.rstrip("\r\n"))
+                        self.cut_quotes += more.count('"')
+                        if more[-1] == "\n":
+                            break
+                    yield number, line
+                    self.cut = self.cut_quotes = 0
+                else:
+                    yield number, line.removesuffix(end).removesuffix("\n")
+
+
+@contextmanager
+def _decode(opened: IO[bytes]) -> Iterator[io.TextIOWrapper]:
+    decoding = io.TextIOWrapper(opened, encoding="utf-8", errors="surrogateescape", newline="\n")
+    try:
+        yield decoding
+    finally:
+        # whoever opened it closes it
+        decoding.detach()
+
+
+class Gathered:
+    """A text gathered line by line, of which the beginning is kept where it is over `limit`."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._parts = list[str]()
+        self.letters = 0
+        #: It is the line that it began with, whole.
+        self.is_line = False
+
+    def begin(self, line: str, cut: int = 0) -> None:
+        self._parts, self.letters = [line], len(line) + cut
+        self.is_line = self.letters <= self._limit
+        if not self.is_line:
+            self._parts = [line[:BEGINNING]]
+
+    def add(self, line: str, cut: int = 0) -> None:
+        self.letters += len(line) + cut + 1
+        self.is_line = False
+        if self.letters <= self._limit:
+            self._parts.append(line)
+        elif len(self._parts) != 1 or len(self._parts[0]) > BEGINNING:
+            self._parts = ["\n".join([*self._parts, line])[:BEGINNING]]
+
+    def end(self) -> tuple[str, int]:
+        """Return the text, and its length if that is over the limit, else 0."""
+        return "\n".join(self._parts), self.letters if self.letters > self._limit else 0
+
+    def put_into(self, entry: LogEntry) -> LogEntry:
+        sql, letters = self.end()
+        return entry._replace(sql=sql, letters=letters)
+
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+_OPENERS: dict[bytes, Callable[[Path], object]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\0": lzma.open,
+    b"\x28\xb5\x2f\xfd": zstd.open,
+}
+#: Formats that hold files, or text in another form; each with what makes a log of it.
+_REFUSED = {
+    b"PK\x03\x04": ("a ZIP archive", "unzip it"),
+    b"7z\xbc\xaf": ("a 7z archive", "unpack it"),
+    b"\x04\x22\x4d\x18": ("compressed with LZ4", "lz4 -d it"),
+    b"\xff\xfe": ("in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE"),
+    b"\xfe\xff": ("in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE"),
+    b"\xd4\xc3\xb2\xa1": ("a capture of packets", "replay the server's own log"),
+    b"\xa1\xb2\xc3\xd4": ("a capture of packets", "replay the server's own log"),
+    b"\x0a\x0d\x0d\x0a": ("a capture of packets", "replay the server's own log"),
+}
+_TAR_AT, _TAR = 257, b"ustar"
+
+
+@contextmanager
+def open_log(path: Path, kind: str = "log") -> Iterator[IO[bytes]]:
+    """Open the bytes of a log (or of what `kind` says), unpacked if compressed; `UsageError` for an
+    unknown compression.
+    """
+    with path.open("rb") as file:
+        begin = file.read(_TAR_AT + len(_TAR))
+    for magic, (what, hint) in _REFUSED.items():
+        if begin.startswith(magic):
+            raise UsageError(f"the {kind} {path} is not read: it is {what}", hint=hint)
+    if begin[_TAR_AT:] == _TAR:
+        raise UsageError(f"the {kind} {path} is not read: it is a TAR archive", hint="tar -x it")
+    try:
+        opener = next((it for magic, it in _OPENERS.items() if begin.startswith(magic)), None)
+        with cast(IO[bytes], opener(path)) if opener else path.open("rb") as opened:
+            yield opened
+    except (EOFError, OSError, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the disk's; what unpacks has no number
+        raise UsageError(
+            f"the {kind} {path} cannot be unpacked", cause=error, hint="was it copied whole?"
+        ) from None

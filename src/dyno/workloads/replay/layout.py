@@ -17,7 +17,7 @@ from pathlib import Path
 from dyno.builds import Say, cache
 from dyno.errors import UsageError
 from dyno.printable import escape_line
-from dyno.workloads.replay.formats import read_log
+from dyno.workloads.replay.formats import LogFile, read_log
 from dyno.workloads.replay.in_place import Allowed, ServerRules, judge_for_all
 from dyno.workloads.replay.length import (
     BYTES_MOST,
@@ -25,7 +25,6 @@ from dyno.workloads.replay.length import (
     describe_length,
     find_period_s,
 )
-from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.logs import OTHERS, PREPARED, Log, LogEntry, has_odd_bytes, insert_values
 from dyno.workloads.replay.order import EVENT, LENGTH, encode, encode_values, write_order
 from dyno.workloads.replay.sessions import (
