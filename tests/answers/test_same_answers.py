@@ -136,7 +136,7 @@ def test_no_rounding_boundary_parts_two_floats_that_are_close() -> None:
     assert (found.word, found.kind) == ("differs", "digits")
     assert "the same to 15 digits, not exactly" in found.why
     found = compare(answer(one), answer(other))
-    assert found.word == "undecidable" and "nobody knows the column's type" in found.why
+    assert found.word == "undecidable" and "the column's type is unknown" in found.why
 
 
 def test_rows_that_are_close_are_paired_whatever_order_they_come_in() -> None:

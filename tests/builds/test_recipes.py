@@ -66,7 +66,7 @@ def test_a_tree_has_the_recipe_of_its_era(
 
 
 def test_a_tree_of_no_era_has_none(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no recipe builds here: its files tell version 4.1.22"):
+    with pytest.raises(UsageError, match=r"no recipe builds here: its files say version 4.1.22"):
         choose_recipe(MYSQL, mysql_tree(tmp_path / "tree", "4.1.22"), "here")
 
 

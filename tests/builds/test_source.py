@@ -196,7 +196,7 @@ def test_places_that_hold_no_tree_are_refused(
     (tree / "VERSION").write_text("3.1\n")
     with pytest.raises(UsageError, match="no recipe builds") as refused:
         planned(tree, recipes)
-    assert "its files tell version 3.1" in str(refused.value)
+    assert "its files say version 3.1" in str(refused.value)
 
 
 def test_no_compiler_no_tool_and_no_room_are_a_sentence_each(

@@ -132,7 +132,7 @@ def test_a_statement_without_end_is_ended(shop: Path, capsys: pytest.CaptureFixt
     ("dsn", "why"),
     [
         ("/nowhere/shop.db", "there is no file"),
-        ("{folder}/notes.txt", "is no database that is known here"),
+        ("{folder}/notes.txt", "is not a database of a known kind"),
         ("sqlite@system:/nowhere/shop.db", "there is no file"),
         ("sqlite@system", "is started without tables"),
         ("sqlite@99.9", "is started without tables"),

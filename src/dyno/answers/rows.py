@@ -291,7 +291,7 @@ class _Comparison:
             ):
                 yield f"a collation may answer either spelling: '{one}' and '{other}'", False
             else:
-                yield f"nobody knows the column's type: {one} and {other}", False
+                yield f"the column's type is unknown: {one} and {other}", False
 
     def _describe_spellings(self) -> str:
         """What is spelled otherwise in rows that are the same: of each family the first."""

@@ -131,7 +131,7 @@ def open_suite(name: str, say: Say, *, sources: bool = False) -> Suite:
     `HostError` if there is no apt, no mirror, no such suite, or no good signature.
     """
     if not NAME.fullmatch(name):
-        raise UsageError(f"'{name}' is no name of a suite", hint="for instance trixie or sid")
+        raise UsageError(f"'{name}' is not a suite's name", hint="for instance trixie or sid")
     kind = f"suite-{name}-sources-" if sources else f"suite-{name}-packages-"
     made: list[Path] = []
 

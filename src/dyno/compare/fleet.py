@@ -270,7 +270,7 @@ def play_shares(ray: Any, path: Path, plan: FleetPlan, tell: Callable[[str], Non
                 failed[share] = find_cause(error)
             else:
                 if played.exit_code:
-                    failed[share] = f"{played.errors or 'it said nothing'} on {played.node}"
+                    failed[share] = f"{played.errors or 'it printed nothing'} on {played.node}"
                 else:
                     keep_share(path, share, played.packed)
             how = f"failed: {failed[share]}" if share in failed else f"was played by {played.node}"

@@ -157,7 +157,7 @@ def _compare_digests(base: WholeAnswer, other: WholeAnswer) -> answers.Sameness:
         return answers.Sameness("differs", f"{base.found} and {other.found} rows", "rows")
     if base.digests == other.digests:
         return answers.Sameness("same")
-    why = "the rows are too many to be told apart from values spelled otherwise"
+    why = "the rows are too many to be distinguished from values spelled differently"
     if base.digests[1] == other.digests[1]:
         why = "the same rows come in another order, too many to be held against ORDER BY"
     return answers.Sameness("not compared", why)

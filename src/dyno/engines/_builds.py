@@ -179,7 +179,7 @@ class Releases:
                 if choice == choices[-1]:
                     raise
                 source = choice.program.suite if choice.program else "a registry"
-                instead = f"{choice.version} of {source} cannot be had: {refused.message}"
+                instead = f"{choice.version} of {source} is not available: {refused.message}"
                 say(f"{self.engine} {instead}; using another build")
         raise AssertionError("no choice at all")
 

@@ -68,7 +68,7 @@ def _choose_maker(path: Path) -> Callable[[Path], None] | None:
         begin = file.read(_TAR_AT + len(_TAR))
     for magic, (what, hint) in _REFUSED.items():
         if begin.startswith(magic):
-            raise UsageError(f"{path.name} is no dump: it is {what}", hint=hint)
+            raise UsageError(f"{path.name} is not a dump: it is {what}", hint=hint)
     is_tar = begin[_TAR_AT:] == _TAR
     if begin.startswith(_PG_CUSTOM) or (is_tar and begin.startswith(_FIRST_OF_PG_TAR)):
         return lambda into: write_as_sql(path, into)
@@ -84,7 +84,7 @@ def _choose_folder_maker(path: Path) -> Callable[[Path], None]:
         return lambda into: join_files(path, into)
     for name, (what, hint) in _REFUSED_FOLDERS.items():
         if (path / name).exists():
-            raise UsageError(f"{path} is no dump: it is {what}", hint=hint)
+            raise UsageError(f"{path} is not a dump: it is {what}", hint=hint)
     raise UsageError(f"{path} is a folder, and no dump", hint="a file; mydumper's or pg_dump -Fd's")
 
 

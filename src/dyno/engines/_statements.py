@@ -73,7 +73,7 @@ def recognise_kind(tokens: Sequence[Token]) -> StatementKind:
 
 
 def build_parameter_error(cause: object = "") -> UsageError:
-    hint = "write a value in the place of each: where time goes depends on it"
+    hint = "write a value for each: where time goes depends on it"
     return UsageError("the statement has parameters", cause=cause, hint=hint)
 
 
@@ -96,7 +96,7 @@ def refuse_variables(tokens: Sequence[Token]) -> None:
             text == it.text and texts[here + 1 : here + 2] in ([":="], [":"])
             for here, text in enumerate(texts)
         ):
-            hint = f"write a value in the place of {texts[at]}"
+            hint = f"write a value for {texts[at]}"
             raise UsageError(f"{texts[at]} has no value in a new session", hint=hint)
 
 

@@ -72,9 +72,9 @@ def parse_profile(lines: Iterable[str], name: str = "a profile") -> InstructionP
         for line in lines:
             reader.read(line.rstrip("\n"))
     except (ValueError, KeyError) as error:
-        raise HostError(f"{name} is no file of callgrind's", cause=str(error)) from None
+        raise HostError(f"{name} is not a callgrind file", cause=str(error)) from None
     if not reader.counts_instructions:
-        raise HostError(f"{name} is no file of callgrind's", cause="it counts no instructions (Ir)")
+        raise HostError(f"{name} is not a callgrind file", cause="it counts no instructions (Ir)")
     return reader.profile
 
 

@@ -32,7 +32,7 @@ def test_what_somebody_set_meanwhile_is_left_and_the_record_says_that_it_was_not
     with load_controls()["swap"].hold("avoid", SERVER) as held:
         assert held.found == {"before": "60", "set": "avoid", "devices": "/dev/zram0"}
         fake_sysfs.write_file(knobs, SWAPPINESS, "33")
-    assert held.found["refused"] == "somebody set it to 33 meanwhile"
+    assert held.found["refused"] == "another process set it to 33 meanwhile"
     assert "set" not in held.found
     assert (_value(SWAPPINESS), _journalled(knobs)) == ("33", [])
 

@@ -76,7 +76,7 @@ def test_the_engine_s_process_is_looked_at_once_it_runs(
     trial, _ = _played("allocator=jemalloc", "thp=off", "niceness=3")
     found = trial.conditions.controls
     assert found["allocator"].details["in_process"] == "loaded"
-    assert found["thp"].details["in_process"] == "not told by this kernel"  # no such file
+    assert found["thp"].details["in_process"] == "not reported by this kernel"  # no such file
     assert found["niceness"].set == "3"
     (tmp_path / "no_library.so").write_text("nothing that a loader takes")
     stub(tmp_path / "bin", "ldconfig", listed.format(tmp_path / "no_library.so"))
@@ -97,7 +97,7 @@ def test_a_process_of_its_own_keeps_from_huge_pages() -> None:
     """On the real kernel: the prefix is run, and the child's own status is read."""
     trial, _ = _played("thp=off")
     told = trial.conditions.controls["thp"].details["in_process"]
-    assert told in ("disabled", "not told by this kernel")
+    assert told in ("disabled", "not reported by this kernel")
 
 
 def test_a_value_that_another_run_holds_is_shared_and_another_refused(knobs: Path) -> None:

@@ -131,7 +131,7 @@ def test_settings_of_postgres_are_read_with_their_includes_and_judged_by_each_re
     [
         ("mysql@8.0.33", "[mysqld]\n!includedir /nowhere\n", "/nowhere"),
         ("mysql@8.0.33", "port = 1\n", "without preceding group"),
-        ("postgres@13", "work_mem 8MB 9\n", "line 1 is no setting: work_mem 8MB 9"),
+        ("postgres@13", "work_mem 8MB 9\n", "line 1 is not a setting: work_mem 8MB 9"),
         ("postgres@13", "include 'gone.conf'\n", "No such file"),
         ("postgres@13", "include_dir 'gone'\n", "line 1 of"),
         ("postgres@13", "include 'it.conf'\n", ""),

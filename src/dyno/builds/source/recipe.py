@@ -140,7 +140,7 @@ def choose_recipe(recipes: Sequence[BuildRecipe], tree: Path, place: str) -> Bui
             return recipe
     titles = "; ".join(recipe.title for recipe in recipes)
     versions = {v for recipe in recipes if (v := recipe.read_version(tree))}
-    told = f"its files tell version {min(versions)}" if versions else "it tells no version"
+    told = f"its files say version {min(versions)}" if versions else "it names no version"
     raise UsageError(
         f"no recipe builds {place}", cause=told, hint=f"there are recipes for {titles}"
     )

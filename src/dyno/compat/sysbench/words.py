@@ -53,7 +53,7 @@ RANDOM = (
 )
 LOG = (
     Option("verbosity", "N", "3", "5: all, 3: results, 0: only what ends the program"),
-    Option("percentile", "N", "95", "which percentile of latencies is told; 0: none"),
+    Option("percentile", "N", "95", "which percentile of latencies is shown; 0: none"),
     Option("histogram", "on|off", "off", "print the histogram of latencies"),
 )
 DATABASE = (

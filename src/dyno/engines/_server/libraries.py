@@ -124,7 +124,7 @@ def diagnose_failure(message: str, output: str) -> DynoError:
     output = extract_last_lines(output, SHOWN_LINES)
     if missing := libraries.MISSING.search(output):
         return libraries.build_lacking_error(message, missing[1] or missing[2])
-    words = f"its last words are\n{output}" if output else "it said nothing"
+    words = f"its last words are\n{output}" if output else "it printed nothing"
     if (found := diagnose_start(output)) and found.entry:
         return TrialFailed(message, cause=f"{found.entry.cause}; {words}", hint=found.entry.remedy)
     return TrialFailed(message, cause=words)

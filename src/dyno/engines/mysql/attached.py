@@ -99,12 +99,12 @@ MODES = {
 #: The keys of a URL, as MySQL's own client calls them.
 FLAGS = {
     **url.READ_ONLY,
-    "defaults-file": ("", "of a URL: an option file that is read alone, in the place of ~/.my.cnf"),
+    "defaults-file": ("", "of a URL: an option file that is read instead of ~/.my.cnf"),
     "ssl-mode": ("", f"of a URL: {', '.join(MODES)}; required unless the server is on this host"),
     "ssl-ca": ("", "of a URL: a PEM file of authorities to trust in place of the system's"),
     "get-server-public-key": (
         "off",
-        "of a URL: send the password to whoever answers, under its RSA key or unverified TLS",
+        "of a URL: send the password to any server, under its RSA key or unverified TLS",
     ),
     "server-public-key-path": (
         "",
@@ -301,7 +301,7 @@ def make_sysbench_session(given: Mapping[str, str]) -> Session:
     login = _server.read_login("mysql", given, password=os.environ.get("MYSQL_PWD"))
     if (tls := TLS.get(given["mysql-ssl"].lower())) is None:
         hint = "on, off, disabled, preferred, required, verify_ca, verify_identity"
-        raise UsageError(f"--mysql-ssl is no mode: {given['mysql-ssl']}", hint=hint)
+        raise UsageError(f"invalid --mysql-ssl: {given['mysql-ssl']}", hint=hint)
     login = replace(login, tls=tls or login.tls)
     login = replace(login, ca=given["mysql-ssl-ca"] or login.ca)
     if login.host == _server.HOST:

@@ -95,7 +95,7 @@ def _list_files(defaults_file: str) -> list[Path]:
 def _read_options(file: Path, groups: set[str], depth: int) -> Iterator[tuple[str, str]]:
     if file.stat().st_mode & _WRITABLE_BY_ALL and file.is_file():
         hint = f"chmod o-w {file}"
-        raise UsageError(f"{file} may be written by anybody, so it is not read", hint=hint)
+        raise UsageError(f"{file} is world-writable, so it is not read", hint=hint)
     if not depth:
         raise UsageError(f"{file} is included in a circle", hint="take the !include out")
     group = ""

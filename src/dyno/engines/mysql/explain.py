@@ -64,10 +64,10 @@ SAMPLE_S = 0.12
 EXPLAIN = "EXPLAIN /*!80016 FORMAT=TRADITIONAL */"
 ANALYZE_FROM = (8, 0, 18)
 #: Each statement in a function is profiled as one of its own, and ends the profile of the outer.
-NO_STAGES = "this server has no SHOW PROFILE: its stages are not told"
+NO_STAGES = "this server has no SHOW PROFILE: its stages are not known"
 NO_PROFILE = (
-    "SHOW PROFILE does not tell this statement (one that calls a stored function, which executes "
-    "others): its stages are not attributed, but for what its plan tells"
+    "SHOW PROFILE does not show this statement (one that calls a stored function, which executes "
+    "others): its stages are not attributed, but for what its plan shows"
 )
 _VERSION = re.compile(r"(?:5\.5\.5-)?(\d+)\.(\d+)\.(\d+)")
 #: What InnoDB's tables have of a log's flushes, where performance_schema counts files.
@@ -381,8 +381,8 @@ class MysqlPath:
     def _tell_switches(self) -> None:
         if not self._has_history:
             self.remarks.append(
-                "this user may not read performance_schema: statements inside functions, and what "
-                "would tell the stages, are not known"
+                "this user may not read performance_schema: statements inside functions, and "
+                "the stages, are not known"
             )
         elif self._server.variables.get("performance_schema") == "ON":
             self.switches = list_switches(self._ask, self.beside or {})

@@ -212,7 +212,7 @@ class _Walk:
         if is_bare and name in EFFECTS:
             _refuse_call(call.by, spelled, "which is not known to change nothing")
         if is_bare and name in (self._loadable or ()):
-            _refuse_call(call.by, spelled, "a loadable function, which nobody can look into")
+            _refuse_call(call.by, spelled, "a loadable function, whose code cannot be followed")
         if (kind, call.key) in found:
             if is_bare and self._loadable is None and not call.is_harmless:
                 hint = "GRANT SELECT ON mysql.func TO that user, or write its schema before it"
@@ -271,7 +271,7 @@ class _Walk:
 
     def _keep_table(self, table: Table) -> None:
         if table.engine.lower() not in STORAGE_ENGINES:
-            what = table.engine or "a storage engine that the server does not tell"
+            what = table.engine or "a storage engine that the server does not name"
             raise _build_unfollowed_error(f"the table {table.spelled}", f"it is of {what}")
         self.reach.tables[table.schema.lower(), table.name.lower()] = table
 
@@ -451,7 +451,7 @@ def _refuse_call(text: FollowedText, name: str, why: str, hint: str = "") -> NoR
 
 
 def _build_unfollowed_error(what: str, why: str) -> UsageError:
-    return UsageError(f"{what} may change what nobody undoes", cause=why, hint=HOLDS)
+    return UsageError(f"{what} may change what no rollback undoes", cause=why, hint=HOLDS)
 
 
 def may_see_triggers(grants: Sequence[str], schema: str, table: str) -> bool:

@@ -125,7 +125,7 @@ _WORK = {
     "query_cache_type": VariableRow("OFF", "on only to be measured: ON or DEMAND, with a size"),
     "query_cache_size": VariableRow("0", "goes with query_cache_type"),
     "innodb_snapshot_isolation": VariableRow(
-        "OFF", "MariaDB's; ON from 11.6 on: who changes a row that changed meanwhile has an error"
+        "OFF", "MariaDB's; ON from 11.6 on: changing a row that was changed meanwhile is an error"
     ),
     "event_scheduler": VariableRow("OFF", "nothing runs beside the load"),
     "character_set_server": VariableRow("latin1", "all versions' up to 5.7; utf8mb4 costs more"),
@@ -153,7 +153,7 @@ _CONNECTIONS = {
 }
 _COUNTERS = {
     "innodb_monitor_enable": VariableRow(
-        "index_page_splits", "the report tells them; off by default"
+        "index_page_splits", "the report shows them; off by default"
     ),
 }
 
@@ -179,7 +179,7 @@ OURS = {
         "(innodb_page_size) stays a key",
     ),
     "engine": ("InnoDB", "the storage engine of new tables"),
-    "skip_grant_tables": ("off", "on: nobody's privileges are checked"),
+    "skip_grant_tables": ("off", "on: no privileges are checked"),
     "performance_schema_instrument": (
         "",
         "what performance_schema=on counts beside its defaults: wait/synch/%=on times the server's "
@@ -330,7 +330,7 @@ def is_logged(settings: Mapping[str, str]) -> str:
 def check_settings(settings: Mapping[str, str]) -> None:
     """Raise `UsageError` for what is wrong in any version."""
     if refused := UNTOUCHABLE & set(settings):
-        hint = "it is no variable, and would change what the server's process does"
+        hint = "it is not a variable, and would change what the server's process does"
         raise UsageError(f"{min(refused)} cannot be set", hint=hint)
     if settings.get("profile", PROFILES[0]) not in PROFILES:
         raise build_unknown_error("value of profile", settings["profile"], PROFILES)

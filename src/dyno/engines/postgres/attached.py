@@ -33,7 +33,7 @@ PROGRAMS = ("postgres", "postmaster")
 FLAGS = {
     **url.FLAGS,
     "service": ("", "of a URL: a section of pg_service.conf, whose words fill in what is missing"),
-    "passfile": ("", "of a URL: a file of passwords in the place of ~/.pgpass"),
+    "passfile": ("", "of a URL: a password file instead of ~/.pgpass"),
     "empty": ("off", "of a URL: on: the database holds no tables, where the server lists none"),
 }
 #: Where distributions put the socket.

@@ -253,7 +253,7 @@ def ask_tree(talk: Talk, sql: str) -> str:
     trees = [it.detail for it in answer.notices if it.message == _TITLE]
     if len(trees) != 1 or not trees[0].startswith("{QUERY") or answer.notices_dropped:
         raise UsageError(
-            "the server does not tell what the statement calls",
+            "the server does not show what the statement calls",
             cause="its notices hold no parse tree (debug_print_parse)",
             hint="name the server itself, and let client_min_messages be set",
         )

@@ -133,7 +133,7 @@ def make_session(given: Mapping[str, str]) -> Session:
     login = _server.read_login("pgsql", given, password=os.environ.get("PGPASSWORD"))
     mode = given["pgsql-sslmode"]
     if mode not in (*FALLS_BACK, *MODES):
-        raise UsageError(f"--pgsql-sslmode is no mode: {mode}", hint=", ".join(MODES))
+        raise UsageError(f"invalid --pgsql-sslmode: {mode}", hint=", ".join(MODES))
     login = replace(login, tls=mode if mode in MODES else login.tls)
     if login.host.startswith("/"):
         login = replace(login, host=f"{login.host}/.s.PGSQL.{login.port}", port=0)

@@ -84,12 +84,12 @@ def _read_settings(file: Path, depth: int) -> Iterator[tuple[str, str]]:
     try:
         lines = file.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as refused:
-        cause = getattr(refused, "strerror", None) or "it is no text"
+        cause = getattr(refused, "strerror", None) or "it is not text"
         raise UsageError(f"cannot read {file}", cause=cause) from None
     for number, line in enumerate(lines, 1):
         found = _LINE.fullmatch(line)
         if found is None:
-            cause = f"line {number} is no setting: {line.strip()[:60]}"
+            cause = f"line {number} is not a setting: {line.strip()[:60]}"
             raise UsageError(f"cannot read {file}", cause=cause)
         if found["name"] is None:
             continue

@@ -118,7 +118,7 @@ class PostgresPath:
         self._is_judged = False
         if functions and not self._asks_io:
             self.remarks.append(
-                "time in functions is not told: only a superuser may switch track_functions on"
+                "time in functions is not known: only a superuser may switch track_functions on"
             )
         self.sources = _list_sources(self._number)
         if functions or request.writes:
@@ -128,7 +128,7 @@ class PostgresPath:
                 self._inner_sql, refused = find_preparation(ask, self.session)
             if refused:
                 self.remarks.append(
-                    f"statements inside functions are not told: {refused} (auto_explain is loaded"
+                    f"statements inside functions are not shown: {refused} (auto_explain is loaded"
                     " by a superuser's session, or by the server)"
                 )
 
@@ -143,7 +143,7 @@ class PostgresPath:
             )
         if not self._asks_io:
             self.remarks.append(
-                "the server's log has the statement's parse tree, which told what it calls "
+                "the server's log has the statement's parse tree, which showed what it calls "
                 "(debug_print_parse): only a superuser's session may keep it out"
             )
 
@@ -155,7 +155,7 @@ class PostgresPath:
         talk(AFTER, "counts")
         if answer.notices_dropped:
             self.remarks.append(
-                f"statements inside functions: {answer.notices_dropped:,} runs more than are told"
+                f"statements inside functions: {answer.notices_dropped:,} more runs than are shown"
             )
         return read_inner(answer)
 

@@ -53,7 +53,9 @@ def observe_io_uring(machine: Machine) -> Observation:
 
 def observe_perf_events(machine: Machine) -> Observation:
     """Ask the kernel for one. If it refuses, its own level may be why."""
-    why = "samples of CPU time tell which part of an engine is slower; counters tell without them"
+    why = (
+        "samples of CPU time show which part of an engine is slower; without them only counters do"
+    )
     refused, level = machine.perf_errno(False), machine.read_number(PARANOID)
     if refused in (errno.ENOSYS, errno.ENOENT, errno.EOPNOTSUPP):
         hint = "a kernel with CONFIG_PERF_EVENTS; plans, counters and `dyno count` do without"

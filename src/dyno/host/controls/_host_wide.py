@@ -105,7 +105,7 @@ def _explain_loss(settings: Sequence[HostSetting], holdings: Sequence[KnobHold])
     for each, holding in zip(settings, holdings, strict=False):
         outcome = holding.outcome
         if outcome and outcome.now != each.text:
-            return f"somebody set it to {outcome.now} meanwhile"
+            return f"another process set it to {outcome.now} meanwhile"
         if outcome and outcome.state == "refused":
             return f"it was held, and now {outcome}"
     return ""

@@ -142,7 +142,7 @@ class KnobOutcome:
             "put back": f"{entry.path}: {entry.set} is {entry.found} again",
             "as found": f"{kept}, as it was found",
             "changed since": f"{kept} and is left so: {entry.found} was found and {entry.set} set, "
-            "and somebody has changed it since",
+            "and it was changed since",
             "host restarted": f"{kept} and is left so: the host has restarted since",
             "refused": f"{kept} and not {entry.found}, as it was found: {self.why}",
             "in use": f"{kept}: a run under way holds it",

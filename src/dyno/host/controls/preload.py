@@ -28,7 +28,7 @@ class Preload(OneOfWords):
     def find_refusal(self, value: str, subject: ControlTarget) -> str:
         if value == KEEP or subject.preloads:
             return ""
-        return "nobody but its own connections can fill this engine's cache"
+        return "only its own connections can fill this engine's cache"
 
     @contextmanager
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:

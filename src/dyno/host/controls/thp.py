@@ -80,7 +80,7 @@ def _read_status(pid: int) -> dict[str, str]:
     said = next((line.split()[1] for line in lines if line.startswith("THP_enabled:")), "")
     if said == "1":
         return {"refused": "the engine's process has huge pages all the same"}
-    return {"in_process": {"0": "disabled"}.get(said, "not told by this kernel")}
+    return {"in_process": {"0": "disabled"}.get(said, "not reported by this kernel")}
 
 
 CONTROL = Thp()

@@ -159,7 +159,7 @@ class PathPlayer:
             self.inner = self.path.read_inner(self._connect())
         except TrialFailed as refused:
             self._close_connection()
-            self._missing = f"statements inside functions are not told: {refused.sentence}"
+            self._missing = f"statements inside functions are not shown: {refused.sentence}"
 
     def _judge(self, refused: TrialFailed) -> None:
         """Return why a run failed: it would write, it took too long, or as the server says."""

@@ -110,7 +110,7 @@ def _find_owner(ask: Ask, file: Path) -> ExplainsFiles:
         engine = find_engine(name, ask)
         if isinstance(engine, ExplainsFiles) and engine.is_own_file(head):
             return engine
-    raise UsageError(f"{file} is no database that is known here", hint=HINT)
+    raise UsageError(f"{file} is not a database of a known kind", hint=HINT)
 
 
 #: What the server's own limit is given before the statement is ended from beside.

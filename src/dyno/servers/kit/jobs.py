@@ -88,7 +88,7 @@ def explain_stopped(server: KitServer) -> str:
     )
     if not rows:
         return ""
-    lacking = "nobody tends the jobs" if rows[0][1] == "1" else "no job was forgotten"
+    lacking = "no event tends the jobs" if rows[0][1] == "1" else "no job was forgotten"
     return f"{lacking} since {str(rows[0][0])[:19]} UTC: the server's log says why"
 
 

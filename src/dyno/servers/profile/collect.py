@@ -138,7 +138,7 @@ class Collector:
             return
         if started.scope == "threads":
             self.missing.append(
-                "each thread is sampled by itself, which costs a server of short statements up to"
+                "each thread is sampled separately, which costs a server of short statements up to"
                 " twice its CPU time: perf_event_paranoid leaves samples of all CPUs to root"
             )
         if not started.kernel:
@@ -244,7 +244,7 @@ class Collector:
         found = self._build(is_over=True)
         met = sum(it.sessions for each in found.waits for it in each.states)
         if not (found.cpu and found.cpu.profile.samples) and not met and not found.statements:
-            cause = f"no sample met it and no session worked in {found.elapsed_s:.1f} s"
+            cause = f"no sample hit it and no session was active in {found.elapsed_s:.1f} s"
             hint = "is it in use? --for 5m looks longer"
             raise UsageError(f"{found.name} was idle", cause=cause, hint=hint)
         return found
@@ -264,7 +264,7 @@ class Collector:
                 cpu = CpuTimes(labelled, slices, charged_ns if charged_ns else None)
         missing = [*self.missing, *(self._times.found_missing if self._times and is_over else ())]
         if cpu and not cpu.profile.samples:
-            missing.append("no CPU profile: no sample met the server's processes; they were idle")
+            missing.append("no CPU profile: no sample hit the server's processes; they were idle")
             cpu = None
         return ServerProfile(
             target.name,

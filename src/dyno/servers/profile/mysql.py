@@ -257,7 +257,7 @@ def _sees_others(ask: Ask, session: Session) -> bool:
 
 def _find_digests(ask: Ask, session: Session, is_on: bool) -> tuple[bool, str]:
     """Return whether it counts statements for us, or why sampled sessions are used instead."""
-    instead = "statements are those that sessions were met with"
+    instead = "statements are those that sessions were seen executing"
     if not is_on:
         return False, f"performance_schema is off: {instead} (performance_schema = ON, a restart)"
     asked = (

@@ -161,7 +161,7 @@ class PostgresServer(StatementServer):
             return text, ""
         if PLANNED.match(text):
             return f"{PREPARED}{text}", ""
-        return "", "its values are not kept, and it is none that can be prepared"
+        return "", "its values are not kept, and it cannot be prepared"
 
     def is_of(self, statement: StatementText, database: str) -> bool:
         """Compare its database; most of ours are marked, and were left out."""

@@ -177,7 +177,7 @@ class StatementTimes:
         return StatementTime(
             key,
             text.database if text else database,
-            text.text[:TEXT_KEPT] if text else f"(its text was not told: {name})",
+            text.text[:TEXT_KEPT] if text else f"(its text is not available: {name})",
             total.time_ns,
             tuple(each.time_ns for each in slices),
             total.calls if self._is_counted else None,
@@ -196,7 +196,7 @@ class StatementTimes:
                 self._texts.update({key: self._add_example(it) for key, it in told.items()})
             except DynoError as refused:
                 self.failed = True
-                self.found_missing.append(f"texts were not told: {refused.sentence}")
+                self.found_missing.append(f"texts are not available: {refused.sentence}")
         return self._texts
 
     def _add_example(self, told: StatementText) -> StatementText:

@@ -73,7 +73,7 @@ def find_target(ask: Ask, word: str, pid: int | None = None) -> ProfileTarget:
     if word.isdigit():
         if pid is not None:
             raise UsageError("--pid goes with a URL", hint="name one process")
-        why = "waits and statements are not told: a process was named and no URL to ask"
+        why = "no waits and statements: a process was named and no URL to ask"
         process = find_process(int(word))
         more = [
             f"layers of {other}: the process holds it, too, as other" for other in process.others
