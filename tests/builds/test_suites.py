@@ -163,7 +163,7 @@ def test_a_system_whose_archive_is_not_known_is_told(stub: Stub) -> None:
 
 @pytest.mark.parametrize("name", ["", "SID", "sid main", "../x"])
 def test_what_is_no_name_of_a_suite_is_refused_before_apt_is_asked(name: str) -> None:
-    with pytest.raises(UsageError, match="is no name of a suite"):
+    with pytest.raises(UsageError, match="is not a suite's name"):
         suites.open_suite(name, SAID.append)
 
 

@@ -210,7 +210,7 @@ def test_what_is_left_out_comes_from_the_groups_of_my_cnf(
 @pytest.mark.parametrize(
     ("text", "mode", "said"),
     [
-        ("[client]\nuser=joe\n", 0o666, "may be written by anybody"),
+        ("[client]\nuser=joe\n", 0o666, "is world-writable"),
         ("[client]\nssl-cert=/c.pem\n", 0o600, "'ssl-cert' of .* is not supported"),
         ("!include {home}/.my.cnf\n", 0o600, "is included in a circle"),
     ],

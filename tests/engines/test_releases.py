@@ -101,8 +101,8 @@ def test_a_suites_build_is_asked_for_by_the_version_that_was_named() -> None:
 def test_what_stands_in_for_a_suites_build_is_told_and_recorded() -> None:
     build, said = _fetched("18", HostError("no apt-get on PATH"))
     assert (build.name, build.version) == ("maven", "18.6")
-    assert build.facts == {"instead": "18.6 of sid cannot be had: no apt-get on PATH"}
-    assert said == ["thing 18.6 of sid cannot be had: no apt-get on PATH; using another build"]
+    assert build.facts == {"instead": "18.6 of sid is not available: no apt-get on PATH"}
+    assert said == ["thing 18.6 of sid is not available: no apt-get on PATH; using another build"]
 
 
 def test_where_nothing_stands_in_the_refusal_is_told() -> None:
