@@ -35,14 +35,12 @@ def observe(machine: Machine) -> Iterator[Observation]:
     )
     hint = "stop them while measuring; `limits.foreign_percent` drops blocks"
     busy = watched.busy_percent
-    found = f"{busy:.1f} % of all cores {over}{_describe_busiest(watched)}"
+    told = [f"{name} {percent:.0f} %" for name, percent in watched.find_busiest()[:SHOWN]]
+    found = f"{busy:.1f} % of all cores {over}"
+    if told:
+        found += f" ({', '.join(told)} of one)"
     yield make_observation("other load", found, choose_mark(busy, *FOREIGN), load_why, hint)
     yield _observe_pressure(watched)
-
-
-def _describe_busiest(watched: LoadSamples) -> str:
-    told = [f"{name} {percent:.0f} %" for name, percent in watched.find_busiest()[:SHOWN]]
-    return f" ({', '.join(told)} of one)" if told else ""
 
 
 def _observe_pressure(watched: LoadSamples) -> Observation:

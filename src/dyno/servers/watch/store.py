@@ -308,7 +308,9 @@ class Changes:
             if anew or before != row:
                 found += self._record_row(row, before, look, anew)
         if look.all_rows:
-            found += [self._record_gone(key, look) for key in known.keys() - last.keys()]
+            columns = len(self.source.columns)
+            gone = known.keys() - last.keys()
+            found += [[look.at, GONE, *key, *[None] * (columns - len(key))] for key in gone]
         self._last, self._began = last, True
         return found
 
@@ -343,7 +345,3 @@ class Changes:
 
     def _parse_numbers(self, row: Row) -> list[int | None]:
         return [None if it is None else int(it) for it in row[self._counters]]
-
-    def _record_gone(self, key: tuple[str | None, ...], look: SampleTime) -> Recorded:
-        rest = len(self.source.columns) - len(key)
-        return [look.at, GONE, *key, *[None] * rest]

@@ -269,14 +269,11 @@ def _is_into_variables(tokens: Sequence[Token], at: int) -> bool:
 
 def _find_tainted_name(server: ServerRules, tokens: Sequence[Token]) -> str:
     for token in tokens if server.tainted else ():
-        if token.kind in ("word", "name") and (why := _find_taint(server, token)):
-            return why
+        if token.kind in ("word", "name"):
+            cut = _cut_name(server, token)
+            if why := server.tainted.get(cut) or server.tainted.get(cut.lower()):
+                return why
     return ""
-
-
-def _find_taint(server: ServerRules, token: Token) -> str:
-    cut = _cut_name(server, token)
-    return server.tainted.get(cut) or server.tainted.get(cut.lower()) or ""
 
 
 def _cut_name(server: ServerRules, token: Token) -> str:

@@ -136,7 +136,9 @@ def lay_out(
         summed = hashlib.sha256(str(FORM).encode())
         for number, sessions in enumerate(own):
             with (folder / f"{number:05d}.lane").open("wb") as lane:
-                for part in _join_pieces(_build_lane(selection, sessions, names, times)):
+                pieces = _build_lane(selection, sessions, names, times)
+                while batch := list(islice(pieces, PIECES)):
+                    part = b"".join(batch)
                     lane.write(part)
                     summed.update(part)
                     _check_size(lane.tell(), times)
@@ -294,8 +296,3 @@ def _build_events(
             yield EVENT.pack(at_ns, undone, len(UNDONE), -1) + UNDONE.encode()
         if is_asked:
             yield EVENT.pack(at_ns, checked, len(CHECK), -1) + CHECK
-
-
-def _join_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    while batch := list(islice(pieces, PIECES)):
-        yield b"".join(batch)

@@ -231,16 +231,11 @@ def find_shipper(head: Sequence[str]) -> tuple[Shipper, dict[str, list[str]]] | 
         found = [it for line in written if (it := shipper.unpack(line))]
         if found and len(found) >= SHARE * len(written):
             streams = dict[str, list[str]]()
-            for line in put_together(enumerate_shipped(written, shipper)):
+            unpacked = ((at, shipper.unpack(line)) for at, line in enumerate(written, 1))
+            for line in put_together((at, it) for at, it in unpacked if it):
                 streams.setdefault(line[0], []).extend(line[1].text.split("\n"))
             return shipper, streams
     return None
-
-
-def enumerate_shipped(lines: Iterable[str], shipper: Shipper) -> Iterator[tuple[int, ShippedLine]]:
-    for number, line in enumerate(lines, 1):
-        if shipped := shipper.unpack(line):
-            yield number, shipped
 
 
 def unpack_lines(

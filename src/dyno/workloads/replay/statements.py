@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import takewhile
 from typing import Literal
 
 from dyno.sql.tokens import LONGEST, Quoting, Token, shorten, split
@@ -201,12 +202,8 @@ def _judge_several(words: list[Token], dialect: Dialect) -> Statement:
 
 
 def _is_routine(words: list[Token]) -> bool:
-    names = [token.upper() for _, token in words[: _find_mark(words, "(")]]
+    names = [token.upper() for _, token in takewhile(lambda it: it[1] != "(", words)]
     return names[:1] == ["CREATE"] and bool(_ROUTINES.intersection(names))
-
-
-def _find_mark(words: list[Token], mark: str) -> int:
-    return next((at for at, (_, token) in enumerate(words) if token == mark), len(words))
 
 
 def _split_parts(words: list[Token]) -> Iterator[list[Token]]:
