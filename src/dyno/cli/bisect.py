@@ -17,6 +17,7 @@ from dyno.cli.runs import open_command
 from dyno.cli.terminal import screen
 from dyno.cli.workload_words import SQL, choose_workload, prepare_workloads
 from dyno.errors import UsageError, build_unknown_error
+from dyno.plugins import load_modules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,23 +26,20 @@ if TYPE_CHECKING:
     from dyno.compare.bisect.points import BisectPoint
     from dyno.compare.bisect.search import BisectStep, Found, Oracle
     from dyno.runs.experiment import Experiment
-    from dyno.runs.run_folder import Instrument
 
 #: Found, nothing to find, and not sure.
 FOUND_EXIT, NOTHING_EXIT, UNSURE_EXIT = 0, 1, 2
 
 
-def list_followed() -> list[tuple[Instrument, Any]]:
-    """The instruments that are asked for by options of their own, each with its file of `cli`."""
-    from dyno.runs.run_folder import load_instruments
-
-    found = [(each, open_command(each.name)) for each in load_instruments().values()]
-    return [(each, file) for each, file in found if hasattr(file, "read_followed")]
+def list_followed() -> dict[str, Any]:
+    """The files of `cli`, by name, whose instrument of the same name options of its own ask for."""
+    found = load_modules("dyno.cli").items()  # as --help does: instruments would load records
+    return {name: file for name, file in found if hasattr(file, "read_followed")}
 
 
 def add_followed(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add these options."""
-    for _, file in reversed(list_followed()):
+    for file in reversed(list_followed().values()):
         for option in reversed(file.FOLLOWED):
             command = option(command)
     return command
@@ -145,7 +143,8 @@ def make_experiment(words: dict[str, Any], points: Sequence[BisectPoint]) -> Exp
     from dyno.runs.experiment.candidates import parse_candidate
     from dyno.runs.experiment.comparison import format_options
 
-    asked = {it.name: own for it, file in list_followed() if (own := file.read_followed(words))}
+    followed = list_followed().items()
+    asked = {name: own for name, file in followed if (own := file.read_followed(words))}
     if len(asked) > 1:
         raise UsageError(f"a bisection follows one of {', '.join(asked)}", hint="leave others out")
     instrument, own = next(iter(asked.items()), ("comparison", {}))
