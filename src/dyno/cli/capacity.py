@@ -13,7 +13,7 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import DURATION, ENGINE, PERCENT, add_option
-from dyno.cli.runs import find_runs_home, refuse_device, refuse_profile
+from dyno.cli.runs import find_runs_home, refuse_device
 from dyno.cli.terminal import screen
 from dyno.cli.workload_words import SQL, choose_workload, prepare_experiment
 from dyno.errors import UsageError
@@ -102,10 +102,8 @@ def read_followed(words: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def play_experiment(experiment: Experiment, asked: RunOptions) -> Verdict:
     """Search the capacities of an experiment, and tell them."""
-    from dyno.instruments.capacity.folder import CapacityFolder
-
     path, _ = play_quietly(experiment, asked)
-    return _tell_run(CapacityFolder(path), asked)
+    return tell_run(path, asked)
 
 
 def play_quietly(experiment: Experiment, asked: RunOptions) -> tuple[Path, CapacityVerdict]:
@@ -159,19 +157,21 @@ def _play_blocks(prepared: Prepared, folder: CapacityFolder) -> CapacityVerdict:
         return play_capacity(prepared, folder, tell)
 
 
-def _tell_run(folder: CapacityFolder, asked: RunOptions) -> Verdict:
+def tell_run(path: Path, asked: RunOptions) -> Verdict:
     """Make the page of a run, and print its answer.
 
     `--json`: as that of a comparison (`report/export.py`), in the words and with the numbers of a
     capacity: `overall` and `word` are `less` or `more`, a row's `change_percent` is that of the
     rate. `candidates` and `hosts` stand beside (`record/capacity.py`, `CapacityVerdict`).
     """
+    from dyno.instruments.capacity.folder import CapacityFolder
     from dyno.judge.analysis.capacity import judge_capacity, measure_change
     from dyno.judge.analysis.effect_words import describe_word
     from dyno.record.decode import encode
     from dyno.report.capacity import build_answer, build_capacity_result
     from dyno.report.export import to_json_result
 
+    folder = CapacityFolder(path)
     plan, blocks = folder.read_plan(), folder.read_blocks()
     verdict = judge_capacity(plan, blocks)
 
@@ -190,29 +190,7 @@ def _tell_run(folder: CapacityFolder, asked: RunOptions) -> Verdict:
 
     result = build_capacity_result(plan, blocks, verdict)
     shown = result.document if asked.verbose else build_answer(plan, verdict)
-    return judged_run.tell_result(folder.path, result, asked, shown, tell)
-
-
-def show_run(folder: Path) -> None:
-    """Print its command and its answer."""
-    from dyno.instruments.capacity.folder import CapacityFolder
-    from dyno.judge.analysis.capacity import judge_capacity
-    from dyno.report.capacity import build_answer
-
-    made = CapacityFolder(folder)
-    plan = made.read_plan()
-    screen.print_line(plan.run.command)
-    screen.draw_document(build_answer(plan, judge_capacity(plan, made.read_blocks())))
-
-
-def report_run(folder: Path, profile_format: str | None, words: Mapping[str, Any]) -> int:
-    """Make its page again, and tell it."""
-    from dyno.instruments.capacity.folder import CapacityFolder
-
-    asked = judged_run.read_asked_of_report(words)
-    refuse_profile(profile_format, "a capacity")
-    verdict = _tell_run(CapacityFolder(folder), asked)
-    return asked.choose_exit_code(verdict) if asked.strict else 0
+    return judged_run.tell_result(path, result, asked, shown, tell)
 
 
 def resume_run(folder: Path, words: Mapping[str, Any]) -> int:
@@ -227,7 +205,7 @@ def resume_run(folder: Path, words: Mapping[str, Any]) -> int:
     with prepared.clients or nullcontext():
         _play_blocks(prepared, made)
     asked = judged_run.read_asked(words)
-    return asked.choose_exit_code(_tell_run(made, asked))
+    return asked.choose_exit_code(tell_run(folder, asked))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import ENGINE, PERCENT, add_option
-from dyno.cli.runs import find_runs_home, refuse_profile
+from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
 from dyno.cli.workload_words import SQL, choose_workload, prepare_experiment
 from dyno.errors import UsageError
@@ -96,7 +96,7 @@ def read_followed(words: Mapping[str, Any]) -> dict[str, Any] | None:
 def play_experiment(experiment: Experiment, asked: RunOptions) -> Verdict:
     """Count an experiment, and tell it."""
     folder, _ = play_quietly(experiment, asked)
-    return tell_count(folder, read_count(folder), asked)
+    return tell_run(folder, asked)
 
 
 def play_quietly(experiment: Experiment, asked: RunOptions) -> tuple[Path, Verdict]:
@@ -154,7 +154,7 @@ def _make_experiment(words: dict[str, Any]) -> Experiment:
     return prepare_experiment(replace(made, instrument="count", own=own))
 
 
-def tell_count(folder: Path, count: Count, asked: RunOptions) -> Verdict:
+def tell_run(folder: Path, asked: RunOptions) -> Verdict:
     """Make the page of a count, and print it.
 
     `--json`: as that of a comparison (`report/export.py`), with `overall` in the words of a count;
@@ -166,6 +166,7 @@ def tell_count(folder: Path, count: Count, asked: RunOptions) -> Verdict:
     from dyno.report.counts import build_count_result, build_first_screen
     from dyno.report.export import to_json_result
 
+    count = read_count(folder)
     rows = compare_counts(count)
     result = build_count_result(count, rows)
 
@@ -189,12 +190,3 @@ def show_run(folder: Path) -> None:
     screen.print_line(count.command)
     screen.draw_document(build_count(count, compare_counts(count)))
     screen.draw_document(build_functions(count))
-
-
-def report_run(folder: Path, profile_format: str | None, words: Mapping[str, Any]) -> int:
-    """Make its page again, and tell it."""
-    asked = judged_run.read_asked_of_report(words)
-    hint = "KCachegrind reads callgrind's files in its folder"
-    refuse_profile(profile_format, "a count", hint)
-    verdict = tell_count(folder, read_count(folder), asked)
-    return asked.choose_exit_code(verdict) if asked.strict else 0

@@ -10,8 +10,7 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import DURATION, PERCENT, RUN, SIZE, add_option
-from dyno.cli.runs import find_run, find_runs_home, refuse_profile
-from dyno.cli.terminal import screen
+from dyno.cli.runs import find_run, find_runs_home
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
@@ -189,25 +188,9 @@ def _make_plan(words: dict[str, Any]) -> DiskPlan:
     )
 
 
-def show_run(folder: Path) -> None:
-    """Print its command and all of it."""
-    from dyno.instruments.disk.verdict import judge_disks
-    from dyno.record.disk import DISK_RECORD, DiskRun
-    from dyno.report.disks import build_disks
-    from dyno.runs.run_folder import read_json
-
-    run = read_json(DiskRun, folder / DISK_RECORD)
-    screen.print_line(run.command)
-    screen.draw_document(build_disks(run, judge_disks(run)))
-
-
-def report_run(folder: Path, profile_format: str | None, words: Mapping[str, Any]) -> int:
-    """Make its page and verdict again, and tell them."""
+def tell_run(folder: Path, asked: RunOptions) -> Verdict:
+    """Make its page again, and print it."""
     from dyno.record.disk import DISK_RECORD, DiskRun
     from dyno.runs.run_folder import read_json
 
-    asked = judged_run.read_asked_of_report(words)
-    refuse_profile(profile_format, "a run of disks")
-    run = read_json(DiskRun, folder / DISK_RECORD)
-    verdict = tell_disks(folder, run, asked)
-    return asked.choose_exit_code(verdict) if asked.strict else 0
+    return tell_disks(folder, read_json(DiskRun, folder / DISK_RECORD), asked)

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from dyno.cli import options
+from dyno.cli import judged_run, options
 from dyno.cli.options import RUN, Parsed, add_option
 from dyno.cli.runs import find_place, open_command, unpack
+from dyno.errors import UsageError
 
 PROFILES = ("firefox", "collapsed", "pprof")
 
@@ -55,4 +56,11 @@ def command(run: str, *, profile_format: str | None, **words: Any) -> int:
     dyno report last --format markdown=comment.txt --report-url https://ci.example/17/report.html
     """
     place = find_place(unpack(run))
-    return int(open_command(place.kind).report_run(place.path, profile_format, words))
+    file = open_command(place.kind)
+    if hasattr(file, "report_run"):
+        return int(file.report_run(place.path, profile_format, words))
+    if profile_format:
+        raise UsageError(f"{place.instrument.noun} has no samples of CPU time")
+    asked = judged_run.read_asked_of_report(words)
+    code = asked.choose_exit_code(file.tell_run(place.path, asked))
+    return code if asked.strict else 0

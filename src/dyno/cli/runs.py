@@ -65,7 +65,9 @@ def find_place(word: str) -> RunPlace:
 
 
 def open_command(kind: str) -> Any:
-    """Return the file of `cli` that has `show_run`, `report_run`, `resume_run` for such runs."""
+    """Return the file of `cli` for such runs: with `tell_run` or `report_run`, `resume_run`, and
+    `show_run` if its result is not all there is to show.
+    """
     from dyno.runs.run_folder import load_instruments
 
     return import_module(f"dyno.cli.{load_instruments()[kind].command}")
@@ -129,12 +131,6 @@ def find_folder_with(record: str, word: str) -> Path | None:
     begun = [name for name in names if name.startswith(word)]
     unclear = any(name.startswith(word) for name in others)
     return home / begun[0] if len(begun) == 1 and not unclear else None
-
-
-def refuse_profile(profile_format: str | None, noun: str, hint: str = "") -> None:
-    """Raise `UsageError` if samples are asked of a run that has none."""
-    if profile_format:
-        raise UsageError(f"{noun} has no samples of CPU time", hint=hint)
 
 
 def refuse_device(words: Mapping[str, Any]) -> None:

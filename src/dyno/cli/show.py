@@ -164,7 +164,13 @@ def show_run(word: str) -> None:
     place = find_place(word)
     screen.print_line(screen.style_bold(place.path.name))
     screen.print_gap()
-    open_command(place.kind).show_run(place.path)
+    file = open_command(place.kind)
+    if hasattr(file, "show_run"):
+        file.show_run(place.path)
+        return
+    result = place.instrument.read_result(place.path)
+    screen.print_line(result.command)
+    screen.draw_document(result.document)
 
 
 def list_controls() -> Rows:

@@ -17,10 +17,10 @@ from dyno.judge.analysis.effect_words import (
     describe_ratio,
     describe_size,
     describe_verdict,
-    is_slight_gain,
+    is_gain,
     is_told_whole,
 )
-from dyno.judge.analysis.sentence import OPEN_WORDS, find_worst_verdict
+from dyno.judge.analysis.sentence import OPEN_WORDS, describe_guess, find_worst_verdict
 from dyno.numbers import format_percent
 from dyno.record import Candidate, Cause, Comparison, Verdict
 from dyno.report.names import NamedRow, name_pair
@@ -88,8 +88,8 @@ def _describe_all_open(sides: Sequence[Candidate], pairs: Sequence[Sequence[Comp
 def _rank_side(own: Sequence[Comparison]) -> int:
     order = ("slower", "inconclusive", "invalid", "faster", "not slower")
     word = find_worst_verdict(own, len(own), invalid=False)
-    is_gain = word == "not slower" and any(_is_gain(row) for row in own)
-    return order.index("faster" if is_gain else word)
+    gains = word == "not slower" and any(is_gain(row) for row in own)
+    return order.index("faster" if gains else word)
 
 
 def _describe_others(sides: Sequence[Sequence[Comparison]], count: int) -> str:
@@ -98,16 +98,12 @@ def _describe_others(sides: Sequence[Sequence[Comparison]], count: int) -> str:
     return f"{format_count(count, 'more candidate')}: {each}"
 
 
-def _is_gain(row: Comparison) -> bool:
-    return row.verdict == "faster" and not is_slight_gain(row)
-
-
 def _describe_side(sides: Sequence[Candidate], own: Sequence[Comparison]) -> str:
     who, whom = name_pair(sides, own[0].candidate, own[0].base)
     if len(own) == 1:
         return _describe_row(own[0], who, whom)
     losses = [row for row in own if row.verdict == "slower"]
-    gains = [row for row in own if _is_gain(row)]
+    gains = [row for row in own if is_gain(row)]
     still_open = [row for row in own if row.verdict in OPEN_WORDS]
     if losses or gains:
         first, word = (losses, "slower") if losses else (gains, "faster")
@@ -119,7 +115,7 @@ def _describe_side(sides: Sequence[Candidate], own: Sequence[Comparison]) -> str
         all_open = len(still_open) == len(own)
         where = "" if all_open else f" in {len(still_open)} of {len(own)} measurements"
         rest = "" if all_open else f"; {describe_passed(own)} in the rest"
-        return f"inconclusive{where}: {who} {_guess(still_open, whom)}{rest}"
+        return f"inconclusive{where}: {who} {describe_guess(still_open, whom)}{rest}"
     return f"{who} {describe_claim(own, 'not slower', whom)} in any of {len(own)} measurements"
 
 
@@ -140,25 +136,18 @@ def _choose_word(rows: Sequence[Comparison]) -> str:
     return words.pop() if len(words) == 1 else rows[0].verdict
 
 
-def _guess(rows: Sequence[Comparison], whom: str) -> str:
-    if all(row.high_percent < 0 for row in rows):
-        return describe_claim(rows, "maybe faster", whom)
-    sure = all(row.low_percent > 0 for row in rows)
-    return describe_claim(rows, "maybe slower", whom) + ("" if sure else " or not")
-
-
 def _describe_row(row: Comparison, who: str, whom: str) -> str:
     """The only measurement, with its size or bound; with neither, why."""
     is_open = row.verdict in OPEN_WORDS
     if math.isnan(row.low_percent):
-        told = _guess([row], whom) if is_open else describe_claim([row], row.verdict, whom)
+        told = describe_guess([row], whom) if is_open else describe_claim([row], row.verdict, whom)
         return f"{'inconclusive: ' * is_open}{': '.join((f'{who} {told}', *row.notes))}"
     subject = "it" if is_told_whole(row.metric) else f"its {format_metric(row.metric)}"
     margin = f"margin {row.margin_percent:g} %"
     if is_open:
         between = f"{subject} {describe_range(row)} ({margin})"
-        return f"inconclusive: {who} {_guess([row], whom)}: {between}"
-    if row.verdict == "slower" or _is_gain(row):
+        return f"inconclusive: {who} {describe_guess([row], whom)}: {between}"
+    if row.verdict == "slower" or is_gain(row):
         claim = describe_claim([row], row.verdict, whom)
         return f"{who} {claim}: {subject} {_describe_size(row)}"
     told = f"{who} {describe_claim([row], 'not slower', whom)}"
@@ -182,7 +171,7 @@ def describe_largest(verdict: Verdict, named: Sequence[NamedRow]) -> str:
         return ""
     for kind, rows in (
         ("largest loss", [it for it in named if it.row.verdict == "slower"]),
-        ("largest gain", [it for it in named if _is_gain(it.row)]),
+        ("largest gain", [it for it in named if is_gain(it.row)]),
     ):
         if rows:
             most = max(rows, key=lambda it: abs(it.row.slowdown_percent))

@@ -134,6 +134,11 @@ def is_slight_gain(c: Comparison) -> bool:
     return c.verdict == "faster" and c.low_percent > gain_percent
 
 
+def is_gain(c: Comparison) -> bool:
+    """Is it better, and not by too little to matter?"""
+    return c.verdict == "faster" and not is_slight_gain(c)
+
+
 def describe_verdict(c: Comparison) -> str:
     """The verdict in the metric's own word: `slower`, `not larger`, `cheaper`.
 

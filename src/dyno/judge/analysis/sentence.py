@@ -16,7 +16,7 @@ from dyno.judge.analysis.effect_words import (
     describe_passed,
     describe_range,
     describe_size,
-    is_slight_gain,
+    is_gain,
 )
 from dyno.numbers import format_quantity
 from dyno.record import Comparison, Doubt, Run, Saturation, VerdictName, list_share_runs
@@ -209,17 +209,15 @@ def build_result_clause(word: Overall, primaries: Sequence[Comparison]) -> str:
 
 def _describe_settled(subjects: Subjects, sides: Sequence[Sequence[Comparison]]) -> list[str]:
     """What is settled of candidates that are open in something else: it is told first."""
-    found = [(own, _find_gains(own)) for own in sides if _choose_word(own) in OPEN_WORDS]
+    found = [
+        (own, [c for c in own if is_gain(c)]) for own in sides if _choose_word(own) in OPEN_WORDS
+    ]
     return [
         f"{own[0].candidate} {describe_claim(gains, 'faster', own[0].base)} in part: "
         f"{_describe_effects(subjects, gains)}"
         for own, gains in found
         if gains
     ][:NAMED]
-
-
-def _find_gains(own: Sequence[Comparison]) -> list[Comparison]:
-    return [c for c in own if c.verdict == "faster" and not is_slight_gain(c)]
 
 
 def _choose_word(own: Sequence[Comparison]) -> VerdictName:
@@ -229,7 +227,7 @@ def _choose_word(own: Sequence[Comparison]) -> VerdictName:
 def _build_candidate_clause(subjects: Subjects, own: Sequence[Comparison]) -> str:
     """What the run says of one candidate, by the worst of its comparisons."""
     who, whom, word = own[0].candidate, own[0].base, _choose_word(own)
-    gains = _find_gains(own)
+    gains = [c for c in own if is_gain(c)]
     rest = [c for c in own if c not in gains and c.verdict in ("faster", "not slower")]
     if word == "slower":
         losses = [c for c in own if c.verdict == "slower"]
@@ -239,7 +237,7 @@ def _build_candidate_clause(subjects: Subjects, own: Sequence[Comparison]) -> st
             told = f"{told}; but {_describe_effects(subjects, gains)}"
         return told + _describe_passed(rest, own)
     if word in OPEN_WORDS:
-        told = f"{who} {_describe_guess(own, whom)}: {_describe_open(subjects, own)}"
+        told = f"{who} {describe_guess(own, whom)}: {_describe_open(subjects, own)}"
         return told + _describe_passed(rest, own)
     if gains:
         told = f"{who} {describe_claim(gains, 'faster', whom)}: "
@@ -271,7 +269,7 @@ def _describe_passed(rest: Sequence[Comparison], own: Sequence[Comparison]) -> s
     return f"; {len(rest)} of its {len(own)} primary comparisons {verb} {describe_passed(rest)}"
 
 
-def _describe_guess(own: Sequence[Comparison], whom: str) -> str:
+def describe_guess(own: Sequence[Comparison], whom: str) -> str:
     """`may be slower than X or not`; without `or not` where every open interval leans so."""
     meant = [c for c in own if c.verdict in OPEN_WORDS]
     if all(c.high_percent < 0.0 for c in meant):
