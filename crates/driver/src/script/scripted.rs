@@ -1,7 +1,7 @@
 //! Scripts at play: from one command to the next as answers come, while the script's coroutine
 //! waits or without it.
 
-use super::pgbench::{Asked, Played, Problem, Scripts, Step, Transaction, is_name};
+use super::pgbench::{Asked, Held, Played, Problem, Scripts, Step, Transaction, is_name};
 use super::shared::{RequestState, Shared};
 use crate::plan::error::Error;
 
@@ -151,7 +151,7 @@ impl Shared {
     #[inline]
     fn send_of_script(&mut self, number: usize, keeps: bool) -> Result<RequestState, Played> {
         let Scripts { statements, variables, client, connection, .. } = &mut self.scripts;
-        let (statement, connection) = (&statements[number], *connection);
+        let (statement, connection) = (&mut statements[number], *connection);
         if let Some(parametric) = &statement.parametric {
             let Some(made) = parametric.made else {
                 let prepare = parametric.prepare;
@@ -176,7 +176,9 @@ impl Shared {
             client.tell_sending(|| text.trim_ascii().to_vec());
         }
         self.answers.keeps_next = keeps;
-        let sent = self.query(connection, text.trim_ascii());
+        let (sql, quoting) = (text.trim_ascii(), self.connections.quoting);
+        let number = statement.number(variables, || self.account.number(sql, quoting));
+        let sent = self.query_as(connection, sql, number);
         self.statements.text = text;
         Ok(sent)
     }
@@ -216,7 +218,7 @@ impl Shared {
                 return Err(format!("error storing into variable {name}: {reason}"));
             }
             let place = variables.place(&name);
-            variables.set_text(place, &field.unwrap_or_default());
+            variables.held[place] = Held::read(&field.unwrap_or_default());
         }
         Ok(())
     }

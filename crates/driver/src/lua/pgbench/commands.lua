@@ -250,8 +250,9 @@ function builder:read(piece)
    self.piece = piece
    if piece.sql then
       self.waiting = piece.sql
-   elseif piece.play then
-      self:call(piece.play)
+   elseif piece.step then
+      self:begin()
+      self:add(piece.step)
    elseif meta[piece.name] then
       meta[piece.name](self, piece.rest, piece.line)
    else

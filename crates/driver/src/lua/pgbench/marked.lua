@@ -177,7 +177,7 @@ end
 function reader:fill()
    for _, event in ipairs(self.events) do
       for _, piece in ipairs(event.pieces) do
-         if piece.fill and piece.rows[1] == nil then
+         if piece.fill and not piece.is_filled then
             piece:fill()
          end
       end

@@ -5,7 +5,7 @@
 --   -- :state = 'new', 'paid'       one of these
 --   -- :id, :name = SELECT id, name FROM t     a row of the answer, read before measuring
 --   -- :other = :id + 1             an expression of pgbench's
-local user, values, keep_next = ...
+local raw, user, values = ...
 
 local marks = {}
 local ROWS_MAX = 100000 -- each user keeps them
@@ -36,10 +36,7 @@ local function of_range(names, low, high, words)
       if not (least and most and 0 <= least and least <= most) then
          fail("texts have a least and a greatest number of letters, such as 8..20 letters")
       end
-      return { play = function()
-         local letters = ("@"):rep(math.random(least, most))
-         user.variables[names[1]] = sysbench.rand.string(letters)
-      end }
+      return { step = { letters = { raw.variable(names[1]), least, most } } }
    end
    local known = SHAPES[shape == "" and "uniform" or shape or ""]
    if known == nil or parameter ~= "" and known[2] == nil then
@@ -50,24 +47,20 @@ local function of_range(names, low, high, words)
    return set(names[1], ("%s(%s, %s%s)"):format(known[1], low, high, more))
 end
 
--- One of several rows, each a list of values in the order of the names.
-local function of_rows(names, rows)
-   local parameter
-   parameter = { rows = rows, play = function()
-      if rows[1] == nil then
-         parameter:fill()
-      end
-      local row = rows[math.random(#rows)]
-      for at, name in ipairs(names) do
-         user.variables[name] = row[at]
-      end
-   end }
-   return parameter
+-- One of several rows, which the driver has; `fill`: Lua's function that reads them, if they are not
+-- there yet.
+local function of_rows(names, fill)
+   local places = {}
+   for at, name in ipairs(names) do
+      places[at] = raw.variable(name)
+   end
+   local number = raw.add_rows(places, fill)
+   return { rows = number, step = { row = number } }
 end
 
 -- `'new', 'paid', 3`; nil where it is no such list.
 local function of_list(names, text)
-   local rows, at = {}, 1
+   local cells, at = {}, 1
    while true do
       local start, stop, quoted = text:find("^%s*'([^']*)'%s*", at)
       while quoted and text:find("^'", stop + 1) do -- a doubled quote
@@ -84,9 +77,13 @@ local function of_list(names, text)
       if not start then
          return nil
       end
-      rows[#rows + 1] = { quoted and { quoted } or number }
+      cells[#cells + 1] = { quoted or number, quoted ~= nil }
       if stop == #text then
-         return of_rows(names, rows)
+         local drawn = of_rows(names)
+         for _, cell in ipairs(cells) do
+            raw.add_cell(drawn.rows, cell[1], cell[2])
+         end
+         return drawn
       elseif text:sub(stop + 1, stop + 1) ~= "," then
          return nil
       end
@@ -97,11 +94,11 @@ end
 -- Reads the rows that a parameter's query answers, in an order that all candidates share.
 local function fill(parameter)
    user.line = parameter.line
-   keep_next()
+   raw.keep_next()
    local answer = user.con:query(parameter.query)
    if dyno.engine == "null" then
-      parameter.rows[1], user.line = { 1, 1, 1, 1 }, nil
-      return
+      answer = { nrows = 1, nfields = #parameter.names,
+         fetch_row = function() return { "1", "1", "1", "1" } end }
    elseif answer.nrows == 0 then
       fail("the query for :%s answers no row", parameter.names[1])
    elseif answer.nrows > ROWS_MAX then
@@ -111,7 +108,7 @@ local function fill(parameter)
       fail("the query for :%s answers %d columns for %d names", parameter.names[1],
          answer.nfields, #parameter.names)
    end
-   local rows, keys = parameter.rows, {}
+   local rows, keys = {}, {}
    for at = 1, answer.nrows do
       local row = answer:fetch_row()
       local key = {}
@@ -121,7 +118,12 @@ local function fill(parameter)
       rows[at], keys[row] = row, table.concat(key, "\0")
    end
    table.sort(rows, function(a, b) return keys[a] < keys[b] end)
-   user.line = nil
+   for _, row in ipairs(rows) do
+      for column in ipairs(parameter.names) do
+         raw.add_cell(parameter.rows, row[column], false)
+      end
+   end
+   parameter.is_filled, user.line = true, nil
 end
 
 local function names_of(text)
@@ -143,7 +145,7 @@ function marks.parameter(text)
    local low, high, words = right:match("^(%S-)%s*%.%.%s*(%S+)%s*(.-)$")
    local drawn
    if right:lower():find("^select%s") or right:lower():find("^with%s") then
-      drawn = of_rows(names, {})
+      drawn = of_rows(names, user.add_call(function() drawn:fill() end))
       drawn.query, drawn.fill = right:gsub(";$", ""), fill
    elseif #names > 1 then
       fail("several names are drawn together from a query only: %s = SELECT …", left)

@@ -5,13 +5,10 @@ local raw, identity, part = ...
 -- One user: its connection, variables, and the file and line that it is at.
 local user = { statements = {}, all_statements = {}, commands = 0 }
 
--- The driver has the variables; a list of one is a text, whatever it looks like.
+-- The driver has the variables.
 user.variables = setmetatable({}, {
    __index = function(_, name) return raw.variable_text(name) end,
-   __newindex = function(_, name, value)
-      local is_text = type(value) == "table"
-      raw.set_variable(name, is_text and value[1] or value, is_text)
-   end,
+   __newindex = function(_, name, value) raw.set_variable(name, value) end,
 })
 
 local values = part("values")
@@ -107,7 +104,7 @@ end
 local marked = nil
 if sysbench.opt.marked then
    sysbench.cmdline.options.protocol[2] = "prepared"
-   marked = part("marked", user, statements, part("marks", user, values, raw.keep_next), pieces_of,
+   marked = part("marked", user, statements, part("marks", raw, user, values), pieces_of,
       commands.compile)
 end
 
@@ -189,7 +186,6 @@ function raw.run_pgbench(text, file)
    end
 
    function thread_init()
-      math.randomseed(raw.rand_uniform(1, 2 ^ 31 - 1))
       start_variables(given)
       if user.client then
          return user.client.start(list)
@@ -216,7 +212,6 @@ function raw.run_pgbench(text, file)
             tables.make(con, sysbench.opt.scale)
          end
          if has_setup then
-            math.randomseed(raw.rand_uniform(1, 2 ^ 31 - 1))
             user.con = con
             start_variables(given)
             whole:play_setup()

@@ -14,18 +14,9 @@ impl RawTable<'_> {
     pub fn scripts(&self) -> mlua::Result<()> {
         self.add("is_bigint", |_, _, digits: String| Ok(digits.parse::<i64>().is_ok()))?;
         self.add("variable", |_, it, name: String| Ok(it.scripts.variables.place(&name)))?;
-        self.add("set_variable", |_, it, (name, value, is_text): (String, Value, bool)| {
-            let variables = &mut it.scripts.variables;
-            let place = variables.place(&name);
-            match value {
-                Value::String(text) if is_text => {
-                    variables.held[place] = Held::Text(text.as_bytes().to_vec());
-                }
-                Value::String(text) => variables.set_text(place, &text.as_bytes()),
-                Value::Integer(number) => variables.held[place] = Held::integer(number),
-                Value::Number(number) => variables.held[place] = Held::integer(number as i64),
-                _ => variables.held[place] = Held::Unset,
-            }
+        self.add("set_variable", |_, it, (name, value): (String, Value)| {
+            let place = it.scripts.variables.place(&name);
+            it.scripts.variables.held[place] = held(&value, false);
             Ok(())
         })?;
         self.add("variable_text", |lua, it, name: String| {
@@ -45,6 +36,11 @@ impl RawTable<'_> {
                 .from_value(program)
                 .map_err(|error| stop(it, unreadable("a script cannot be played", &error)))?;
             Ok(it.scripts.add(program))
+        })?;
+        self.add("add_rows", |_, it, (places, fill)| Ok(it.scripts.add_rows(places, fill)))?;
+        self.add("add_cell", |_, it, (rows, value, is_text): (usize, Value, bool)| {
+            it.scripts.add_cell(rows, held(&value, is_text));
+            Ok(())
         })?;
         self.add("draw_from", |_, it, count| {
             it.scripts.draw_from(count);
@@ -126,5 +122,17 @@ impl RawTable<'_> {
             let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
             Ok(since.as_secs_f64() * 1e6)
         })
+    }
+}
+
+/// A value of Lua's. A text that a whole number would be written as is that number, unless it is to
+/// stay a text.
+fn held(value: &Value, is_text: bool) -> Held {
+    match value {
+        Value::String(text) if is_text => Held::Text(text.as_bytes().to_vec()),
+        Value::String(text) => Held::read(&text.as_bytes()),
+        Value::Integer(number) => Held::integer(*number),
+        Value::Number(number) => Held::integer(*number as i64),
+        _ => Held::Unset,
     }
 }

@@ -5,6 +5,8 @@ mod client;
 mod draws;
 mod functions;
 mod statement;
+#[cfg(test)]
+mod tests;
 mod value;
 
 use mlua::BString;
@@ -13,7 +15,7 @@ use serde::{Deserialize, Deserializer, de};
 pub use client::{Client, now_us};
 use draws::Generator;
 use functions::Function;
-use statement::{Parametric, ScriptStatement};
+use statement::ScriptStatement;
 pub use value::{Held, Problem, is_name};
 use value::{Value, Variables};
 
@@ -57,6 +59,10 @@ pub enum Step {
     /// A command begins.
     Begin(Command),
     Set(usize),
+    /// Sets variables to a row of several.
+    Row(usize),
+    /// Sets a variable to so many letters, at least and at most.
+    Letters(usize, u32, u32),
     Send(usize),
     /// Sends a statement, and stores the last row of its last result, or of all results.
     Store(usize, String, bool),
@@ -93,6 +99,13 @@ pub enum Wanted {
 
 fn parsed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
     String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+}
+
+/// Rows that are drawn from; and Lua's function that reads them, where they are not known before.
+pub struct Rows {
+    places: Vec<usize>,
+    cells: Vec<Held>,
+    fill: Option<u64>,
 }
 
 /// What a program cannot do by itself.
@@ -149,6 +162,7 @@ pub struct Scripts {
     /// Those that transactions are drawn from: as many of the first programs.
     count: usize,
     pub statements: Vec<ScriptStatement>,
+    rows: Vec<Rows>,
     stack: Vec<Value>,
     /// The program that was drawn or begun last, and its next step.
     pub current: usize,
@@ -184,8 +198,7 @@ impl Scripts {
         prepare: Option<u64>,
     ) -> usize {
         let pieces = pieces.into_iter().map(Vec::from).collect();
-        let parametric = prepare.map(|prepare| Parametric { prepare, made: None });
-        self.statements.push(ScriptStatement { pieces, variables, parametric });
+        self.statements.push(ScriptStatement::new(pieces, variables, prepare));
         self.statements.len() - 1
     }
 
@@ -206,6 +219,17 @@ impl Scripts {
         };
         (self.drawn, self.chosen) = (Generator::of(drawn), Generator::of(chosen));
         hashes as i64
+    }
+
+    /// Keeps rows of values for variables; their number.
+    pub fn add_rows(&mut self, places: Vec<usize>, fill: Option<u64>) -> usize {
+        self.rows.push(Rows { places, cells: Vec::new(), fill });
+        self.rows.len() - 1
+    }
+
+    /// Adds a value to the last row, or to one more.
+    pub fn add_cell(&mut self, rows: usize, held: Held) {
+        self.rows[rows].cells.push(held);
     }
 
     /// A statement is prepared under a number; none: its connection is gone.
@@ -315,6 +339,24 @@ impl Scripts {
                 }
                 Step::Set(place) => {
                     self.variables.held[*place] = Held::Value(pop(&mut self.stack));
+                }
+                Step::Letters(place, least, most) => {
+                    let letters = self.drawn.uniform((*least).into(), (*most).into());
+                    let mut text = self.variables.take_text(*place);
+                    text.extend((0..letters).map(|_| b'a' + self.drawn.up_to(25) as u8));
+                    self.variables.held[*place] = Held::Text(text);
+                }
+                Step::Row(rows) => {
+                    let Rows { places, cells, fill } = &self.rows[*rows];
+                    if let (true, Some(fill)) = (cells.is_empty(), fill) {
+                        self.at = at;
+                        return Ok(Asked::Lua(*fill));
+                    }
+                    let count = cells.len() / places.len();
+                    let row = self.drawn.up_to(count as u64 - 1) as usize;
+                    for (place, held) in places.iter().zip(&cells[row * places.len()..]) {
+                        self.variables.held[*place].take_from(held);
+                    }
                 }
                 Step::Send(statement) => return Ok(Asked::Send(*statement)),
                 Step::Store(statement, ..) => return Ok(Asked::Store(*statement)),

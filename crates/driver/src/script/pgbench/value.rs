@@ -28,6 +28,25 @@ impl Held {
     pub fn integer(number: i64) -> Self {
         Self::Value(Value::Integer(number))
     }
+
+    /// A text; one that a whole number would be written as is that number.
+    pub fn read(text: &[u8]) -> Self {
+        let number = std::str::from_utf8(text).ok().filter(|it| it.len() <= DIGITS_OF_MOST);
+        let number = number.and_then(|it| it.parse::<i64>().ok()).filter(|number| {
+            let digits = text.strip_prefix(b"-").unwrap_or(text);
+            text == b"0" || *number != 0 && digits[0].is_ascii_digit() && digits[0] != b'0'
+        });
+        number.map_or_else(|| Self::Text(text.to_vec()), Self::integer)
+    }
+
+    /// Takes what another holds, in memory that is used again.
+    #[inline]
+    pub fn take_from(&mut self, other: &Self) {
+        match (self, other) {
+            (Self::Text(text), Self::Text(its)) => text.clone_from(its),
+            (it, other) => *it = other.clone(),
+        }
+    }
 }
 
 /// Why a command could not be played, in pgbench's words.
@@ -219,6 +238,13 @@ impl Variables {
         }
     }
 
+    /// Empty memory for another text of it.
+    pub fn take_text(&mut self, place: usize) -> Vec<u8> {
+        let Held::Text(text) = &mut self.held[place] else { return Vec::new() };
+        text.clear();
+        std::mem::take(text)
+    }
+
     /// Puts it into a parameter: a whole number as such, all else as its text, none as NULL.
     #[inline]
     pub fn fill(&self, place: usize, slot: &mut Sent) {
@@ -240,23 +266,6 @@ impl Variables {
         let mut text = Vec::new();
         self.put(place, &mut text);
         (self.held[place] != Held::Unset).then_some(text)
-    }
-
-    /// Sets it to a text. One that a whole number would be written as is that number.
-    pub fn set_text(&mut self, place: usize, text: &[u8]) {
-        let number = std::str::from_utf8(text).ok().filter(|it| it.len() <= DIGITS_OF_MOST);
-        let number = number.and_then(|it| it.parse::<i64>().ok()).filter(|number| {
-            let digits = text.strip_prefix(b"-").unwrap_or(text);
-            text == b"0" || *number != 0 && digits[0].is_ascii_digit() && digits[0] != b'0'
-        });
-        match (number, &mut self.held[place]) {
-            (Some(number), held) => *held = Held::Value(Value::Integer(number)),
-            (None, Held::Text(bytes)) => {
-                bytes.clear();
-                bytes.extend_from_slice(text);
-            }
-            (None, held) => *held = Held::Text(text.to_vec()),
-        }
     }
 }
 
@@ -307,16 +316,16 @@ mod tests {
         for text in
             ["0", "7", "-7", "-0", "+7", "07", "-07", "9223372036854775808", "", " 7", "yes"]
         {
-            variables.set_text(place, text.as_bytes());
+            variables.held[place] = Held::read(text.as_bytes());
             let mut shown = Vec::new();
             variables.put(place, &mut shown);
             assert_eq!(shown, text.as_bytes());
         }
-        variables.set_text(place, b" 7 ");
+        variables.held[place] = Held::read(b" 7 ");
         assert_eq!(variables.value(place), Ok(Value::Integer(7)));
-        variables.set_text(place, b"of");
+        variables.held[place] = Held::read(b"of");
         assert_eq!(variables.value(place), Ok(Value::Boolean(false)));
-        variables.set_text(place, b"word");
+        variables.held[place] = Held::read(b"word");
         assert_eq!(variables.value(place), Err(r#"malformed variable "x" value: "word""#.into()));
     }
 }
