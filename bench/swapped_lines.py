@@ -55,7 +55,9 @@ def lines(folder: Path) -> dict[str, tuple[str, ...]]:
     one_select.write_text("SELECT 1;\n")
     many = ("-n", "-c", "20", "-j", "2")
     return {
+        "pgbench -S -c 1": ("pgbench", "-S", "-n", "-c", "1"),
         "pgbench -S -c 20 -j 2": ("pgbench", "-S", *many),
+        "pgbench -S -c 64 -j 2": ("pgbench", "-S", "-n", "-c", "64", "-j", "2"),
         "pgbench -c 20 -j 2": ("pgbench", *many),
         "pgbench -f one_select.sql -c 20 -j 2": ("pgbench", "-f", str(one_select), *many),
         "sysbench oltp_point_select --threads=20": (

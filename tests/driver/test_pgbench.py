@@ -58,6 +58,31 @@ INSERT INTO r VALUES ('aset', :last), ('unset', :gone);
     assert kept(sqlite) == rest | words
 
 
+def test_a_row_is_stored_under_the_names_that_it_came_with(sqlite: Session, tmp_path: Path) -> None:
+    text = (
+        "\\set n :n + 1\nSELECT :n * 10 AS c:n \\gset\n"
+        "INSERT INTO r VALUES (':n', ':c1 :c2 :c3');\n"
+    )
+    play(sqlite, text, tmp_path, events="3", **{":n": "0"})
+    assert kept(sqlite) == {"1": "10 :c2 :c3", "2": "10 20 :c3", "3": "10 20 30"}
+
+
+@pytest.mark.parametrize("protocol", ["simple", "prepared"])
+def test_a_transaction_goes_on_behind_what_only_lua_does(
+    sqlite: Session, tmp_path: Path, protocol: str
+) -> None:
+    text = (
+        "\\set n :n + 1\nINSERT INTO r VALUES ('a', :n);\n\\setshell m echo :n\n"
+        "\\if :n % 2 = 0\nINSERT INTO r VALUES ('b', :m);\n\\endif\n\\sleep 1 us\n"
+        "INSERT INTO r VALUES ('c', :n);\n"
+    )
+    options = {":n": "0", "allow_shell": "on", "protocol": protocol, "events": "4"}
+    (tally,) = play(sqlite, text, tmp_path, **options).streams
+    assert (tally.done, tally.queries) == (4, 10)
+    (rows,) = driver.ask(sqlite, ["select group_concat(name || value, ' ') from r"])
+    assert rows == [["a1 c1 a2 b2 c2 a3 c3 a4 b4 c4"]]
+
+
 def test_variables_are_spelled_out_in_quotes_too_and_what_is_none_is_sqls_own(
     sqlite: Session, tmp_path: Path
 ) -> None:

@@ -104,6 +104,30 @@ def test_a_seed_draws_the_numbers_that_pgbench_draws(server: Server, tmp_path: P
     assert len(rows[0]) == 60 and rows[0] == rows[1]
 
 
+def test_a_transaction_that_is_tried_again_draws_the_same_numbers(
+    server: Server, tmp_path: Path
+) -> None:
+    script = tmp_path / "again.sql"
+    script.write_text(
+        "begin isolation level repeatable read;\n\\set a random(1, 1000000)\n"
+        "update again set a = a + 1;\ninsert into drawn (client, a) values (:client_id, :a);\n"
+        "\\set b random(1, 1000000)\ncommit;\n"
+    )
+    found = []
+    for program in (["pgbench"], OURS):
+        again = ["drop table if exists again", "create table again as select 0 as a"]
+        driver.ask(server.session, ["drop table if exists drawn", TABLE, *again])
+        words = ["-n", "-c", "4", "-t", "40", "--random-seed=5", "--max-tries=1000"]
+        words += ["-f", str(script)]
+        code, out, err = said(server, program, *words)
+        assert code == 0, err
+        tried = re.search(r"total number of retries: (\d+)", out)
+        assert tried and int(tried[1]) > 0, out
+        query = "select client, a from drawn order by 1, 2"
+        found.append(driver.ask(server.session, [query])[0])
+    assert len(found[0]) == 160 and found[0] == found[1]
+
+
 TABLE = "create table drawn (client int, a bigint, b int, c int, d int, e bigint, seed bigint)"
 
 

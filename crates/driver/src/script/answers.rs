@@ -3,7 +3,7 @@
 use super::connection::Batch;
 use super::shared::{RequestState, Shared};
 use crate::sessions::Rows;
-use crate::sessions::rows::{Fields, NamedRow};
+use crate::sessions::rows::Fields;
 
 impl Shared {
     /// What an answer is to Lua; of several results the first.
@@ -61,13 +61,6 @@ impl Shared {
         }
         pack(one.width, one.rows as u32, fields, &mut self.answers.packed);
         RequestState::Rows
-    }
-
-    /// The last rows of the last answer's results, where they were kept; of the last result alone
-    /// unless all are wanted.
-    pub fn last_rows(&self, connection: usize, of_all: bool) -> Vec<NamedRow> {
-        let Some(Some(it)) = self.connections.all.get(connection) else { return Vec::new() };
-        it.rows().last_rows(of_all)
     }
 
     /// The next result of the last answer, if it had several and not all were handed out.

@@ -1,7 +1,7 @@
 //! Scripts at play: from one command to the next as answers come, while the script's coroutine
 //! waits or without it.
 
-use super::pgbench::{Asked, Held, Played, Problem, Scripts, Step, Transaction, is_name};
+use super::pgbench::{Asked, Played, Problem, Scripts, Step, Transaction};
 use super::shared::{RequestState, Shared};
 use crate::plan::error::Error;
 
@@ -199,26 +199,37 @@ impl Shared {
         begun.map_err(|error| self.stop_script(error)).map(RequestState::done)
     }
 
-    /// Stores the row of the answer, where the command that was answered wants it.
+    /// Stores the row of the answer, where the command that was answered wants it. The columns'
+    /// variables are looked up once, unless the columns change.
     #[inline]
     fn store_rows(&mut self) -> Result<(), Problem> {
-        let Scripts { programs, current, at, variables, connection, .. } = &mut self.scripts;
-        let Some(Step::Store(_, prefix, of_all)) = programs[*current].steps.get(*at - 1) else {
+        let Scripts { programs, current, at, variables, statements, connection, .. } =
+            &mut self.scripts;
+        let Some(Step::Store(number, prefix, of_all)) = programs[*current].steps.get(*at - 1)
+        else {
             return Ok(());
         };
         let brought = self.answers.rows_brought;
-        if !of_all && brought != 1 {
+        let Some(Some(connection)) = self.connections.all.get(*connection) else { return Ok(()) };
+        if *of_all {
+            for (name, field) in connection.rows().last_rows(true).into_iter().flatten() {
+                let place = variables.place_of_column(prefix, &name)?;
+                variables.held[place].set(&field.unwrap_or_default());
+            }
+            return Ok(());
+        } else if brought != 1 {
             return Err(format!("expected one row, got {brought}"));
         }
-        let Some(Some(connection)) = self.connections.all.get(*connection) else { return Ok(()) };
-        for (name, field) in connection.rows().last_rows(*of_all).into_iter().flatten() {
-            let name = format!("{prefix}{name}");
-            if !is_name(name.as_bytes()) {
-                let reason = format!("invalid variable name: \"{name}\"");
-                return Err(format!("error storing into variable {name}: {reason}"));
-            }
-            let place = variables.place(&name);
-            variables.held[place] = Held::read(&field.unwrap_or_default());
+        let fields = connection.rows().fields();
+        let (columns, places) = &mut statements[*number].stored;
+        if columns != fields.columns {
+            let names = fields.columns.to_vec();
+            let found: Result<_, _> =
+                names.iter().map(|it| variables.place_of_column(prefix, it)).collect();
+            (*columns, *places) = (fields.columns.clone(), found?);
+        }
+        for (place, field) in places.iter().zip(fields.last().into_iter().flatten()) {
+            variables.held[*place].set(field.unwrap_or_default());
         }
         Ok(())
     }

@@ -33,7 +33,7 @@ pub struct Rows {
 }
 
 /// Names of columns, in memory that is used again like the rows'.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Names {
     /// All names, end to end.
     pub bytes: Vec<u8>,
@@ -109,11 +109,16 @@ impl<'a> Fields<'a> {
         })
     }
 
+    /// The fields of the last row; none where there is no row.
+    pub fn last(self) -> Option<impl Iterator<Item = Option<&'a [u8]>>> {
+        let others = self.ends.len().checked_sub(self.columns.len().max(1))?;
+        Some(self.iter().skip(others))
+    }
+
     /// The last row with its columns' names; none where there is no row.
     pub fn last_row(self) -> Option<NamedRow> {
-        let others = self.ends.len().checked_sub(self.columns.len().max(1))?;
-        let field = |it: Option<&[u8]>| it.map(<[u8]>::to_vec);
-        Some(self.columns.to_vec().into_iter().zip(self.iter().skip(others).map(field)).collect())
+        let fields = self.last()?.map(|it| it.map(<[u8]>::to_vec));
+        Some(self.columns.to_vec().into_iter().zip(fields).collect())
     }
 }
 

@@ -111,13 +111,6 @@ impl RawTable<'_> {
             Ok(())
         })?;
         self.add("in_transaction", |_, it, connection| Ok(it.in_transaction(connection)))?;
-        self.add("last_rows", |lua, it, (connection, of_all)| {
-            let rows = it.last_rows(connection, of_all).into_iter().flatten();
-            let (names, fields): (Vec<_>, Vec<_>) = rows.unzip();
-            let text = |it: Option<Vec<u8>>| string(lua, &it.unwrap_or_default());
-            let fields = fields.into_iter().map(text).collect::<mlua::Result<Vec<_>>>()?;
-            Ok((names, fields))
-        })?;
         self.add("next_result", |lua, it, connection| {
             it.next_result(connection).map(|sent| answer(lua, it, sent)).transpose()
         })?;

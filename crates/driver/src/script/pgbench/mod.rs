@@ -16,7 +16,7 @@ pub use client::{Client, now_us};
 use draws::Generator;
 use functions::Function;
 use statement::ScriptStatement;
-pub use value::{Held, Problem, is_name};
+pub use value::{Held, Problem};
 use value::{Value, Variables};
 
 /// A script that is read.

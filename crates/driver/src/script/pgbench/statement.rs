@@ -1,6 +1,7 @@
 //! A statement of a script's: its text in pieces, between which values go.
 
 use super::value::{Held, Value, Variables};
+use crate::sessions::rows::Names;
 
 /// A statement of a script's.
 pub struct ScriptStatement {
@@ -9,6 +10,8 @@ pub struct ScriptStatement {
     pub variables: Vec<usize>,
     /// What is sent with parameters, or none where the variables are spelled out in the text.
     pub parametric: Option<Parametric>,
+    /// The columns of its last answer that was stored, and their variables' places.
+    pub stored: (Names, Vec<usize>),
     /// Whole numbers for its variables change nothing of the text but literals.
     is_plain: bool,
     /// The account's number of such a text, by which of its numbers are below zero.
@@ -34,7 +37,14 @@ impl ScriptStatement {
         let is_plain = variables.len() <= 64
             && pieces.windows(2).all(stands_alone)
             && !pieces.iter().any(|it| quotes(it) || comments(it));
-        Self { pieces, variables, parametric, is_plain, known: Vec::new() }
+        Self {
+            pieces,
+            variables,
+            parametric,
+            is_plain,
+            known: Vec::new(),
+            stored: (Names::default(), Vec::new()),
+        }
     }
 
     /// What the account's number of the text depends on; none: on all of the text.

@@ -31,12 +31,27 @@ impl Held {
 
     /// A text; one that a whole number would be written as is that number.
     pub fn read(text: &[u8]) -> Self {
+        let mut held = Self::Unset;
+        held.set(text);
+        held
+    }
+
+    /// The same, in memory that is used again.
+    #[inline]
+    pub fn set(&mut self, text: &[u8]) {
         let number = std::str::from_utf8(text).ok().filter(|it| it.len() <= DIGITS_OF_MOST);
         let number = number.and_then(|it| it.parse::<i64>().ok()).filter(|number| {
             let digits = text.strip_prefix(b"-").unwrap_or(text);
             text == b"0" || *number != 0 && digits[0].is_ascii_digit() && digits[0] != b'0'
         });
-        number.map_or_else(|| Self::Text(text.to_vec()), Self::integer)
+        match (number, self) {
+            (Some(number), it) => *it = Self::integer(number),
+            (None, Self::Text(bytes)) => {
+                bytes.clear();
+                bytes.extend_from_slice(text);
+            }
+            (None, it) => *it = Self::Text(text.to_vec()),
+        }
     }
 
     /// Takes what another holds, in memory that is used again.
@@ -215,6 +230,16 @@ impl Variables {
         })
     }
 
+    /// The place of a column's name behind a prefix.
+    pub fn place_of_column(&mut self, prefix: &str, column: &str) -> Result<usize, Problem> {
+        let name = format!("{prefix}{column}");
+        if is_name(name.as_bytes()) {
+            return Ok(self.place(&name));
+        }
+        let reason = format!("invalid variable name: \"{name}\"");
+        Err(format!("error storing into variable {name}: {reason}"))
+    }
+
     /// Its value, to reckon with.
     #[inline]
     pub fn value(&self, place: usize) -> Result<Value, Problem> {
@@ -273,7 +298,7 @@ impl Variables {
 const DIGITS_OF_MOST: usize = 20;
 
 /// May a variable be called so?
-pub fn is_name(name: &[u8]) -> bool {
+fn is_name(name: &[u8]) -> bool {
     let is_letter = |it: &u8| it.is_ascii_alphabetic() || *it == b'_' || *it >= 0x80;
     name.first().is_some_and(is_letter)
         && name.iter().all(|it| is_letter(it) || it.is_ascii_digit())
