@@ -47,8 +47,7 @@ local function of_range(names, low, high, words)
    return set(names[1], ("%s(%s, %s%s)"):format(known[1], low, high, more))
 end
 
--- One of several rows, which the driver has; `fill`: Lua's function that reads them, if they are not
--- there yet.
+-- One of several rows, which the driver has; `fill`: the function that reads those of a query.
 local function of_rows(names, fill)
    local places = {}
    for at, name in ipairs(names) do
