@@ -93,15 +93,21 @@ SECTION = Section("Dummy", 999, build)
 '''
 INSTRUMENT = '''"""Instrument `dummy`: measures nothing."""
 
+import json
+
 from msgspec.structs import replace
 
+from dyno.record import Candidate, Metric
 from dyno.report.document import Heading
 from dyno.report.result import Result
-from dyno.runs.run_folder import Instrument, RunProgress
+from dyno.runs.run_folder import Instrument, MeasuredPoint, MeasuredRun, RunProgress
+
+METRIC = Metric("w", "p", "", "rate_per_s", "/s", "higher")
 
 
 class Dummy(Instrument):
     name, noun, said, record = "dummy", "a dummy", "nothing measured", "dummy.json"
+    has_history = True
 
     def summarize(self, plain, path):
         return replace(plain, sentence="nothing is slower", complete=True)
@@ -112,21 +118,35 @@ class Dummy(Instrument):
     def read_progress(self, path):
         return RunProgress("nothing so far")
 
+    def read_points(self, path):
+        night, value = json.loads((path / "dummy.json").read_text())["night"]
+        side = Candidate("a", "null", "null", True, {"version": f"1.{night}"}, {}, {})
+        begun = f"2026-01-{night:02}T00:00:00Z"
+        return MeasuredRun(begun, 1, "x", [MeasuredPoint(METRIC, side, (value, value + 1.0))])
+
 
 INSTRUMENT = Dummy()
 '''
 RUNS_OF_DUMMY = """import os, pathlib, tempfile
 home = pathlib.Path(tempfile.mkdtemp())
-(home / "20260101T000000Z-x").mkdir()
-(home / "20260101T000000Z-x/dummy.json").write_text("{}")
+for night in range(1, 21):
+    (home / f"202601{night:02}T000000Z-x").mkdir()
+    record = '{"night": [%d, %d]}' % (night, 1000 - 300 * (night > 10) + night % 3)
+    (home / f"202601{night:02}T000000Z-x/dummy.json").write_text(record)
 os.environ["DYNO_RUNS"] = str(home)
 from dyno.cli import run_words
 from dyno.pages.reports import read_report
 from dyno.runs.run_summary import list_run_places, summarize_run
-(place,) = list_run_places(home)
-print(summarize_run(place).sentence, "the page of nothing" in read_report(place))
-run_words(["show", "runs"])
-run_words(["clean"])
+place, *others = list_run_places(home)
+page = read_report(place)
+packed, site = str(home / "x.dyno.zip"), str(home / "site")
+lines = ["show runs", "clean", "show last", "report last", "report last --format markdown"]
+lines += [f"pack last -o {packed}", f"publish {home} {site}", f"history {home} --gate"]
+codes = [run_words(line.split()) for line in lines]
+os.environ["DYNO_RUNS"] = str(home / "elsewhere")
+codes += [run_words(["report", packed]), run_words(["resume", "last"])]
+told = summarize_run(place).sentence, "the page of nothing" in page, len(others)
+print(*codes, *told, len(os.listdir(site + "/runs")))
 """
 WORKLOAD = "-- Dummy: selects one.\nfunction event() con:query('SELECT 1') end\n"
 EXPERIMENT = """name = "dummy"
@@ -185,7 +205,11 @@ ADDITIONS = {
         "from dyno.report import load_sections; print(list(load_sections().values())[-1].title)",
         "Dummy",
     ),
-    "instruments/dummy.py": (INSTRUMENT, RUNS_OF_DUMMY, "nothing is slower True"),
+    "instruments/dummy.py": (
+        INSTRUMENT,
+        RUNS_OF_DUMMY,
+        "0 0 0 0 0 0 0 2 0 64 nothing is slower True 19 20",
+    ),
     "workloads/dummy.lua": (
         WORKLOAD,
         "from dyno.workloads import find_workload; print(find_workload('dummy').stem)",

@@ -30,6 +30,7 @@ COMMITTED = (
     "reference/audits.md",
     "reference/cli.md",
     "reference/controls.md",
+    "reference/instruments.md",
     "reference/packages.md",
     "evidence/fooled.md",
 )
@@ -131,6 +132,8 @@ def pages() -> dict[str, str]:
     made["reference/controls.md"] = controls()
     made["reference/cli.md"] = command_line()
     made["reference/packages.md"] = packages()
+    listed = runpy.run_path(str(ROOT / "tests" / "instrument_table.py"))
+    made["reference/instruments.md"] = listed["page"]()
     ways = runpy.run_path(str(ROOT / "tests" / "ways_to_be_fooled.py"))
     made["evidence/fooled.md"] = ways["page"]()
     return made

@@ -16,7 +16,6 @@ from dyno.cli.options import DURATION, ENGINE, PERCENT, add_option
 from dyno.cli.runs import find_runs_home, refuse_device
 from dyno.cli.terminal import screen
 from dyno.cli.workload_words import SQL, choose_workload, prepare_experiment
-from dyno.errors import UsageError
 from dyno.numbers import keep_finite
 
 if TYPE_CHECKING:
@@ -112,8 +111,7 @@ def play_quietly(experiment: Experiment, asked: RunOptions) -> tuple[Path, Capac
     from dyno.instruments.capacity.run import make_plan, plan_search, prepare_capacity
     from dyno.runs.resolve.experiment import draft_run
 
-    if asked.budget_s:
-        raise UsageError("a capacity takes no budget", hint="fewer blocks take less time")
+    judged_run.refuse_repeats(asked, "a capacity")
     experiment, search, phase = plan_search(experiment)
     judged_run.sweep()
     draft = draft_run(experiment, judged_run.print_progress)

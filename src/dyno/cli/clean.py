@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +21,7 @@ from dyno.errors import HostError, build_unknown_error
 if TYPE_CHECKING:
     from dyno.builds.cache import CacheEntry
     from dyno.runs.run_folder import RunFolder
+    from dyno.runs.run_summary import RunPlace
 
 
 @dataclass(frozen=True)
@@ -122,10 +123,13 @@ def list_items() -> list[Item]:
     from dyno import scratch
     from dyno.builds import cache
     from dyno.runs.run_folder import list_every_run
+    from dyno.runs.run_summary import list_run_places
 
     runs = list_every_run(find_runs_home())
+    profiles = [it for it in list_run_places(find_runs_home()) if it.instrument.is_file]
     homes = {run.find_homes().resolve() for run in runs}
     items = [describe_run(run) for run in runs]
+    items += [describe_file(place) for place in profiles]
     items += [describe_entry(entry) for entry in cache.list_entries()]
     return items + [
         describe_temporary(path) for path in scratch.list_leftovers() if path not in homes
@@ -151,6 +155,14 @@ def describe_run(run: RunFolder) -> Item:
     return Item("run", run.path.name, size_bytes, age_s, partial(free_item, run), stays)
 
 
+def describe_file(place: RunPlace) -> Item:
+    """A profile of a server, with its page."""
+    files = [place.path, place.path.with_suffix(".html")]
+    size_bytes, age_s = measure_disk_use(*files)
+    free = partial(remove_files, files)
+    return Item("run", place.name, size_bytes, age_s, free)
+
+
 def describe_temporary(path: Path) -> Item:
     from dyno import scratch
 
@@ -171,6 +183,11 @@ def measure_disk_use(*places: Path) -> tuple[int, float]:
             stats.append(file.lstat())
     age_s = time.time() - max((stat.st_mtime for stat in stats), default=time.time())
     return sum(stat.st_blocks * 512 for stat in stats), age_s
+
+
+def remove_files(files: Iterable[Path]) -> None:
+    for file in files:
+        file.unlink(missing_ok=True)
 
 
 def free_item(run: RunFolder) -> None:

@@ -109,8 +109,7 @@ def play_quietly(experiment: Experiment, asked: RunOptions) -> tuple[Path, Verdi
 
     judged_run.check_formats(asked, "a count", COMPARED - {"comparisons of times"})
     experiment.require_plain("a count", ("margin_percent", "seed", "controls", "aa"))
-    if asked.budget_s:
-        raise UsageError("a count takes no budget", hint="fewer events take less time")
+    judged_run.refuse_repeats(asked, "a count")
     plan = experiment.read_own(CountPlan)
     if margin := experiment.measuring.margin_percent:
         plan = replace(plan, margin_percent=margin)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from dyno.cli.exits import write_json_file
 from dyno.cli.options import FormatFile
-from dyno.cli.runs import find_runs_home, shorten_name
+from dyno.cli.runs import find_runs_home, refuse_profile, shorten_name
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.announcement import announce
 from dyno.cli.terminal.live import tell_what_stays, watch_live
+from dyno.errors import UsageError
 
 if TYPE_CHECKING:
     from dyno.instruments.time.saved_answers import SavedAnswers
@@ -252,9 +253,42 @@ def tell_result(
         screen.print_line(f"more    dyno show {folder.name}")
         is_over = result.verdict.complete
         again = f"again   {result.command}" if is_over else f"go on   dyno resume {folder.name}"
-        screen.print_line(again)
+        if result.command or not is_over:
+            screen.print_line(again)
     write_formats(asked, lambda: result)
     return result.verdict
+
+
+def refuse_repeats(asked: RunOptions, noun: str) -> None:
+    """Raise `UsageError` for options of plays that go on until they are decided."""
+    if asked.budget_s:
+        raise UsageError(f"{noun} takes no budget", hint="fewer blocks or events take less time")
+    if asked.inconclusive == "retry":
+        raise UsageError(f"{noun} is not played once more", hint="--inconclusive=pass, or fail")
+
+
+def show_run(folder: Path) -> None:
+    """Print all of a run of an instrument that has no command of its own."""
+    screen.draw_document(_read_result(folder).document)
+
+
+def report_run(folder: Path, profile_format: str | None, words: Mapping[str, Any]) -> int:
+    """Make the page of such a run again, and tell it."""
+    from dyno.report.export import to_json_result
+
+    asked, result = read_asked_of_report(words), _read_result(folder)
+    refuse_profile(profile_format, result.noun)
+    verdict = tell_result(
+        folder, result, asked, result.document, lambda: to_json_result(result.verdict)
+    )
+    return asked.choose_exit_code(verdict) if asked.strict else 0
+
+
+def _read_result(folder: Path) -> Result:
+    from dyno.runs.run_folder import RunFolder
+
+    found: Result = RunFolder(folder).instrument.read_result(folder)
+    return found
 
 
 def check_formats(asked: RunOptions, noun: str, holdings: Set[Holding]) -> None:

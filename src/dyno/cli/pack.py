@@ -10,6 +10,7 @@ from dyno.cli import judged_run
 from dyno.cli.options import RUN, OutputFile, add_option
 from dyno.cli.runs import find_place
 from dyno.cli.terminal import screen
+from dyno.errors import UsageError
 
 
 @click.command("pack")
@@ -34,8 +35,12 @@ def command(run: str, *, output: Path | None, hide: tuple[str, ...], no_logs: bo
     from dyno.runs.pack.archive import PackOptions, pack_run
     from dyno.runs.pack.hidden import list_own_names
 
+    place = find_place(run)
+    if place.instrument.is_file:
+        told = f"{place.name} is {place.instrument.noun}"
+        raise UsageError(told, hint="its page can be sent as it is")
     asked = PackOptions(frozenset(list_own_names()), hide, logs=not no_logs)
-    out = pack_run(find_place(run).path, output, asked, _derive)
+    out = pack_run(place.path, output, asked, _derive)
     screen.print_line(f"packed: {out} ({out.stat().st_size / 1e6:.1f} MB)")
 
 

@@ -90,7 +90,9 @@ def find_planner(word: str, source: str | None) -> tuple[Planner, str]:
         earlier = learn_from(find_run(source) if source else folder)
         return Planner(Prepared(run=run), tell_shares(earlier)), run.command
 
-    prepared = outline_experiment(experiments.read_experiment(Path(word)))
+    made = experiments.read_experiment(Path(word))
+    made.require_blocks("dyno plan")
+    prepared = outline_experiment(made)
     command = f"dyno run {word}"
     if source:
         return Planner(prepared, tell_shares(learn_from(find_run(source)))), command

@@ -11,8 +11,9 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import EXPERIMENT, HeadedCommand, add_option
+from dyno.cli.runs import open_command
 from dyno.cli.workload_words import gather_settings, prepare_experiment
-from dyno.errors import UsageError
+from dyno.errors import UsageError, build_unknown_error
 
 if TYPE_CHECKING:
     from dyno.runs.experiment import Experiment, Workload
@@ -59,15 +60,26 @@ def command(experiment: str, *, gate: bool, **words: Any) -> int:
     where = words.pop("on")
     if words["shares"] and not where:
         raise UsageError("--shares is for a cluster", hint="--on ray://HOST:PORT, or `dyno shard`")
+    made = read_experiment_file(experiment, words)
     if where:
         from dyno.cli.fleet import run_on_cluster
 
-        made = read_experiment_file(experiment, words)
+        made.require_blocks("--on")
         return run_on_cluster(made, Path(experiment), where, words, gate=gate)
-    made = prepare_experiment(read_experiment_file(experiment, words))
-    asked = judged_run.read_asked(words)
-    verdict = judged_run.play_and_judge(made, asked)
+    player, asked = find_player(made.instrument), judged_run.read_asked(words)
+    verdict = player.play_experiment(prepare_experiment(made), asked)
     return asked.choose_exit_code(verdict) if gate or asked.strict else 0
+
+
+def find_player(instrument: str) -> Any:
+    """Return the file of `cli` that plays such experiments; `UsageError` if there is none."""
+    from dyno.runs.run_folder import load_instruments
+
+    known = {name: open_command(name) for name in load_instruments()}
+    players = {name: file for name, file in known.items() if hasattr(file, "play_experiment")}
+    if instrument not in players:
+        raise build_unknown_error("instrument of an experiment", instrument, players)
+    return players[instrument]
 
 
 def read_experiment_file(experiment: str, words: Mapping[str, Any]) -> Experiment:

@@ -211,13 +211,14 @@ class Instrument:
     a report with `measured`, names in the folder. `begun` lies there from the beginning, where the
     record is written at the end. `has_trials` where runs of it are comparisons block by block
     (`run.json`), which pairs and heat maps are made of; `has_history` where `dyno history` reads
-    them. `command` is the file of `cli` that shows, reports and resumes them, as far as it does.
+    them. `command` is the file of `cli` that plays, shows, reports and resumes them, as far as it
+    does.
     """
 
     name: str
     noun: str
     said: str
-    command: str
+    command = "judged_run"
     record = begun = ""
     is_file = has_trials = has_history = False
 
@@ -230,6 +231,11 @@ class Instrument:
     def changing(self) -> tuple[str, ...]:
         """The same, unless something derived is told, too."""
         return self.measured
+
+    def has_run(self, path: Path) -> bool:
+        """Return whether a run of it lies at a path."""
+        is_profile = self.is_file and path.parent.name == SERVER_PROFILES
+        return is_profile or (bool(self.record) and (path / self.record).is_file())
 
     def summarize(self, plain: RunSummary, path: Path) -> RunSummary:
         """What a list tells of a run, which has its name, place and kind already."""
@@ -276,7 +282,7 @@ class RunFolder:
     def instrument(self) -> Instrument:
         """What it was measured with; `UsageError` where there is no run."""
         for each in load_instruments().values():
-            if each.record and (self.path / each.record).is_file():
+            if each.has_run(self.path):
                 return each
         raise UsageError(f"there is no run in {self.path}")
 

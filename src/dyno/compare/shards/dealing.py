@@ -104,6 +104,8 @@ def deal_shares(
     All are dealt together, in the order of their digests: it does not matter in which they were
     named.
     """
+    for each in experiments:
+        each.require_blocks("dyno shard")
     if counted := next((it.name for it in experiments if it.measuring.count_events), ""):
         raise UsageError(f"a share of {counted} counts nothing", hint="leave out count_events")
     digests = [compute_digest(each) for each in experiments]

@@ -12,7 +12,7 @@ from dyno.builds import Say
 from dyno.errors import UsageError
 from dyno.record import Candidate, DealtShare, Run, Trial, WorkloadPlan
 from dyno.runs.pack.archive import unpack_run
-from dyno.runs.run_folder import RunFolder
+from dyno.runs.run_folder import RunFolder, load_instruments
 
 #: Shares lie so many folders below a place at most: an artifact, its folder, the run.
 DEPTH_MAX = 3
@@ -35,10 +35,13 @@ def find_shares(places: Sequence[Path], home: Path, say: Say) -> list[FoundShare
     """
     found: dict[Path, FoundShare] = {}
     for at, place in enumerate(places):
-        own = list(_list_shares(place, home / str(at), say))
+        kinds = load_instruments().values()
+        other = next((it.noun for it in kinds if not it.has_trials and it.has_run(place)), "")
+        own = [] if other else list(_list_shares(place, home / str(at), say))
         if not own:
+            told = f"there is no share of an experiment in {place}"
             hint = "a share's folder or pack, or a folder of such"
-            raise UsageError(f"there is no share of an experiment in {place}", hint=hint)
+            raise UsageError(told, cause=other and f"it is {other}", hint=hint)
         found |= {each.path.resolve(): each for each in own}
     return list(found.values())
 

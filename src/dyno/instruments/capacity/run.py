@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
-from msgspec import structs
+from msgspec import Meta, structs
 
 from dyno.builds import Say, cache
 from dyno.driver import ask
@@ -54,7 +55,7 @@ class CapacityWords:
     """
 
     slo: str
-    step: float = 3.0
+    step: Annotated[float, Meta(gt=0)] = 3.0
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,16 @@ def plan_search(experiment: Experiment) -> tuple[Experiment, CapacityAsked, Phas
     """Return an experiment with our own options of its workload, what it asks for, and its phase at
     a rate; raise `UsageError` for what has no capacity.
     """
-    takes = ("margin_percent", "blocks", "fixed", "seed", "controls", "sequential", "aa")
+    takes = (
+        "margin_percent",
+        "blocks",
+        "fixed",
+        "seed",
+        "controls",
+        "sequential",
+        "aa",
+        "client_hosts",
+    )
     experiment.require_plain("a capacity", takes)
     own, measuring = experiment.read_own(CapacityWords), experiment.measuring
     asked = CapacityAsked(

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Annotated
 
-from msgspec import structs
+from msgspec import Meta, structs
 
 from dyno.builds import Say
 from dyno.driver.plan import Excerpt
@@ -44,6 +45,9 @@ LEAST_SHARE_OF_CALLS = 1e-4
 VARIED = 8
 
 
+Positive = Annotated[int, Meta(ge=1)]
+
+
 @dataclass(frozen=True)
 class CountPlan:
     """What is counted: `events` of `phase` (empty: the workload's first) beyond `before` events
@@ -51,10 +55,10 @@ class CountPlan:
     many `repeats` of each; whether calls are kept (`stacks`); and the margin of the verdict.
     """
 
-    events: int = 10_000
-    before: int = 1_000
-    repeats: int = 2
-    inputs: int = 1
+    events: Positive = 10_000
+    before: Positive = 1_000
+    repeats: Positive = 2
+    inputs: Positive = 1
     stacks: bool = False
     phase: str = ""
     margin_percent: float = 0.5

@@ -126,6 +126,8 @@ class Measuring:
                 raise UsageError(message, hint="0 to 100; 100 drops no block")
 
 
+#: The instrument of an experiment that names none: times and rates, block by block.
+COMPARISON = "comparison"
 #: All defaults.
 AS_USUAL = Measuring()
 
@@ -188,8 +190,17 @@ class Experiment:
     crossed: CrossedFactors = field(default_factory=CrossedFactors)
     like: str = ""
     client_hosts: object = None
-    instrument: str = "comparison"
+    instrument: str = COMPARISON
     own: dict[str, Any] = field(default_factory=dict)
+
+    def require_blocks(self, what: str) -> None:
+        """Raise `UsageError` for `what` (`dyno shard`) if it is not measured as comparisons are."""
+        if self.instrument != COMPARISON:
+            raise UsageError(
+                f"{what} takes no {self.instrument} ({self.name})",
+                cause="only the blocks of a comparison are planned, dealt and gathered",
+                hint="play it whole, with `dyno run`",
+            )
 
     def require_plain(self, noun: str, takes: Sequence[str]) -> None:
         """Raise `UsageError` for what an instrument cannot measure: several workloads, crossed
@@ -198,9 +209,13 @@ class Experiment:
         if len(self.workloads) > 1 or self.crossed.levels:
             what = "no factors" if self.crossed.levels else "one workload"
             raise UsageError(f"{noun} takes {what}", hint="give each an experiment of its own")
-        for name in (each.name for each in fields(Measuring)):
-            if name not in takes and getattr(self.measuring, name) != getattr(AS_USUAL, name):
-                raise UsageError(f"{noun} takes no {name.replace('_', ' ')}", hint="leave it out")
+        asked = {each.name for each in fields(Measuring)} - {*takes}
+        given = [it for it in asked if getattr(self.measuring, it) != getattr(AS_USUAL, it)]
+        given += [it for it in ("like", "client_hosts") if it not in takes and getattr(self, it)]
+        given += ["primary"] if self.workloads[0].primary else []
+        if given:
+            told = min(given).replace("_", " ")
+            raise UsageError(f"{noun} takes no {told}", hint="leave it out")
 
     def read_own(self, kind: type[T]) -> T:
         """Return the instrument's own words as a dataclass; raise `UsageError` for one that

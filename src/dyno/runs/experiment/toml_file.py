@@ -17,6 +17,7 @@ from dyno.errors import DynoError, UsageError, build_unknown_error
 from dyno.runs.experiment import candidates
 from dyno.runs.experiment.candidates import CrossedFactors, Spec, cross_factors
 from dyno.runs.experiment.comparison import (
+    COMPARISON,
     METRICS,
     Experiment,
     Measuring,
@@ -259,7 +260,7 @@ def _find_blamed_key(error: UsageError, top: TomlTable) -> str:
 
 _KEYS = {
     *("name", "former_name", "question", "published", "candidates"),
-    *("workload", "design", "factor", "like", "client_hosts"),
+    *("workload", "design", "factor", "like", "client_hosts", "instrument"),
     *(each.name for each in fields(Measuring) if each.name not in ("fixed", "quick")),
     MAX_BLOCKS,
 }
@@ -311,7 +312,7 @@ def _build_missing_error(path: Path) -> UsageError:
 
 def _read_experiment(top: TomlTable, command: str) -> Experiment:
     top.allow_only(_KEYS)
-    crossed = read_factors(top)
+    crossed, own = read_factors(top), dict(top.read_table("instrument").data)
     return Experiment(
         name=top.get("name", str) or top.file.stem,
         candidates=read_candidates(top, crossed),
@@ -325,4 +326,6 @@ def _read_experiment(top: TomlTable, command: str) -> Experiment:
         command=command,
         crossed=crossed,
         client_hosts=top.data.get("client_hosts"),
+        instrument=str(own.pop("name", COMPARISON)),
+        own=own,
     )
