@@ -54,6 +54,17 @@ def test_no_name_or_secret_is_in_a_packed_file(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "x.dyno.zip").stat().st_mode) == 0o600
 
 
+def test_a_commit_stays_and_of_its_subject_no_name(tmp_path: Path) -> None:
+    run = name_somebody(tmp_path)
+    record = json.loads((run / "run.json").read_text())
+    facts = {"commit": "1a" * 20, "parents": "2b" * 20, "subject": "Merge Zaphod's queue"}
+    record["candidates"][0]["build"] |= facts
+    (run / "run.json").write_text(json.dumps(record))
+    held = pack(run, tmp_path / "x.dyno.zip")
+    assert b"1a" * 20 in held and b"2b" * 20 in held
+    assert b"Zaphod" not in held and b"subject" in held
+
+
 def test_rows_of_peoples_tables_are_not_in_a_packed_file(tmp_path: Path) -> None:
     run = name_somebody(tmp_path)
     file = run / "trials" / "0002.json"

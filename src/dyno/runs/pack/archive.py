@@ -43,13 +43,14 @@ _AS_IT_IS = frozenset(
     re.findall(
         r"\w+",
         """
-    base began_utc boot candidate candidates caller callee created_utc cflags compile_options
+    base began_utc boot candidate candidates caller callee commit created_utc cflags compile_options
     compiler counters defines digest driver_sha256 due dyno engine engine_counts event
     experiment_sha256 first_utc flags fio function functions group host index instrumentation job
     jobs kind label last_utc layer layers libraries machine matrix metric name optimisation
-    percentiles_ns phase probe running scheduler script_sha256 sha256 side source_id source_sha256
-    sources_sha256 started_utc stream suite_compiler suite_sha256 survey texts title transaction
-    transactions unit valgrind version version_compile_machine version_compile_os workload
+    parents percentiles_ns phase probe running scheduler script_sha256 sha256 side source_id
+    source_sha256 sources_sha256 started_utc stream suite_compiler suite_sha256 survey texts title
+    transaction transactions unit valgrind version version_compile_machine version_compile_os
+    workload
     """,
     )
 )
