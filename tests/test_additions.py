@@ -170,7 +170,7 @@ run = ["true"]
 ADDITIONS = {
     "engines/recipes/dummy.toml": (
         RECIPE,
-        "from dyno.engines._source import RECIPES, read_recipes\n"
+        "from dyno.engines._builds import RECIPES, read_recipes\n"
         "print(read_recipes(RECIPES, 'dummy')[0].title)",
         "nothing",
     ),

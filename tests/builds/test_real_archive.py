@@ -35,9 +35,9 @@ WANTED = "mysql@9.7"
 DYNO = """
 import sys
 from pathlib import Path
-from dyno.builds import own_loader, suites
+from dyno.builds import suite_tree, suites
 suites.KEYRINGS, patchelf = (Path(sys.argv[1]),), sys.argv[2]
-own_loader._find_patchelf = lambda found=own_loader._find_patchelf: patchelf or found()
+suite_tree._find_patchelf = lambda found=suite_tree._find_patchelf: patchelf or found()
 from dyno.cli import main
 sys.argv[1:] = ["engines", "install", "mysql@9.7"]
 main()

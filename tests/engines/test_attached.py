@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dyno.access import url as _attached
-from dyno.access.listening import find_server_pid
+from dyno.access.url import find_server_pid
 from dyno.builds import Build
 from dyno.driver.plan import Session
 from dyno.engines import Ask, Server, find_engine

@@ -115,7 +115,7 @@ def _record(dsn: str, into: Path, for_s: float | None, **words: Any) -> None:
     from dyno.servers.watch import servers, store
     from dyno.servers.watch.reading import WatchRecord
     from dyno.servers.watch.recorder import Recorder, RecorderOptions
-    from dyno.servers.watch.segments import list_segments
+    from dyno.servers.watch.store import list_segments
 
     reader = store.open_library(driver.ask, screen.print_line)
     watched = servers.reach_server(driver.ask, dsn)

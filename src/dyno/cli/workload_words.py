@@ -178,8 +178,7 @@ def choose_log(words: Mapping[str, Any]) -> ChosenLog | None:
         find_tables,
     )
     from dyno.workloads.replay.formats import LogFile
-    from dyno.workloads.replay.layout import lay_out
-    from dyno.workloads.replay.length import parse_repeat
+    from dyno.workloads.replay.layout import lay_out, parse_repeat
     from dyno.workloads.replay.sessions import Bounds
 
     if dict(words["settings"]).get("setup"):

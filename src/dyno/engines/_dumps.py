@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from dyno import subprocesses
-from dyno.builds import Say, cache, own_loader
+from dyno.builds import Say, cache, suite_tree
 from dyno.errors import HostError, UsageError
 from dyno.tails import extract_last_lines
 from dyno.workloads.replay.formats import open_log
@@ -252,9 +252,9 @@ def build_command(program: Path) -> list[str]:
     if not program.is_relative_to(root):
         return [str(program)]
     tree = root.joinpath(*program.relative_to(root).parts[:2])
-    folders = own_loader.find_library_folders(tree)
+    folders = suite_tree.find_library_folders(tree)
     try:
-        loader = own_loader.find_loader(tree, tree)
+        loader = suite_tree.find_loader(tree, tree)
     except HostError:  # it runs on the system's C library
         return [str(program)]
     return [str(loader), "--library-path", ":".join(map(str, folders)), str(program)]

@@ -11,7 +11,7 @@ from private_mysql import PASSWORD, private, tcp
 from private_postgres import private as private_postgres
 from private_servers import choose_build
 
-from dyno.access.listening import find_server_pid
+from dyno.access.url import find_server_pid
 from dyno.cli import run_words
 from dyno.engines import Server
 from dyno.engines.mysql.attached import PROGRAMS

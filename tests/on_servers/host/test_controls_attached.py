@@ -15,7 +15,7 @@ import pytest
 from private_servers import choose_build
 
 from dyno import driver
-from dyno.access.listening import find_local_pid
+from dyno.access.url import find_local_pid
 from dyno.cli import run_words
 from dyno.driver.plan import Session
 from dyno.host.controls import NOT_HERE

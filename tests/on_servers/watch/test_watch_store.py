@@ -13,10 +13,16 @@ from dyno.driver.plan import Session
 from dyno.errors import UsageError
 from dyno.servers.watch import mysql, store
 from dyno.servers.watch.reading import WatchRecord
-from dyno.servers.watch.segments import list_segments
 from dyno.servers.watch.servers import list_sources
 from dyno.servers.watch.source import CHANGE, GONE, WHOLE
-from dyno.servers.watch.store import SAMPLES, Recorded, WatchStore, open_folder, with_samples
+from dyno.servers.watch.store import (
+    SAMPLES,
+    Recorded,
+    WatchStore,
+    list_segments,
+    open_folder,
+    with_samples,
+)
 
 STATUS = next(it for it in mysql.SOURCES if it.name == "global_status")
 SOURCES = with_samples(list_sources("mysql"))

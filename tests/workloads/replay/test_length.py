@@ -11,8 +11,7 @@ from dyno import driver
 from dyno.cli import run_words
 from dyno.driver.plan import Plan, Script
 from dyno.errors import UsageError
-from dyno.workloads.replay.layout import Replay, lay_out
-from dyno.workloads.replay.length import Repetition, parse_repeat
+from dyno.workloads.replay.layout import Repetition, Replay, lay_out, parse_repeat
 
 
 @pytest.fixture(autouse=True)

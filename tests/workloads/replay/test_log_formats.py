@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from dyno.engines.mysql.general_log import REFUSED_LOGS as AROUND_MYSQL
+from dyno.engines.mysql.logs import REFUSED_LOGS as AROUND_MYSQL
 from dyno.engines.postgres.log_formats import REFUSED_LOGS as AROUND_POSTGRES
 from dyno.workloads.replay.shippers import SHIPPERS
 

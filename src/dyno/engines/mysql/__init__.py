@@ -22,8 +22,8 @@ from dyno.engines._builds import Releases
 from dyno.engines.mysql.attached import SYSBENCH as SYSBENCH
 from dyno.engines.mysql.builds import X86, RegistryPackage
 from dyno.engines.mysql.client_files import convert_address as convert_address
-from dyno.engines.mysql.general_log import REFUSED_LOGS as REFUSED_LOGS
-from dyno.engines.mysql.general_log import GeneralLog
+from dyno.engines.mysql.logs import REFUSED_LOGS as REFUSED_LOGS
+from dyno.engines.mysql.logs import GeneralLog
 from dyno.engines.mysql.server import Family
 from dyno.engines.mysql.slow_log import SlowLog
 

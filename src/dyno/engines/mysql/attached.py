@@ -19,8 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dyno.access import url
-from dyno.access.listening import find_server_pid
-from dyno.access.url import Address
+from dyno.access.url import Address, find_server_pid
 from dyno.builds import Build
 from dyno.driver.plan import Session
 from dyno.engines import Ask, Server, SysbenchDriver, _server

@@ -13,7 +13,7 @@ from pathlib import Path
 from dyno import subprocesses
 from dyno.builds import Build, Say, compute_sha256, keep_answers, maven, npm, suite_tree
 from dyno.builds.suite_tree import SuiteProgram, Tree
-from dyno.engines import _builds, _source
+from dyno.engines import _builds
 from dyno.engines._server import libraries
 from dyno.errors import InternalError, UsageError
 
@@ -204,7 +204,7 @@ def find_local_build(engine: str, name: str, say: Say) -> Build:
 
 
 def make_source_build(engine: str, name: str, flags: Mapping[str, str], say: Say) -> Build:
-    made = _source.find_source(engine, name, flags, say)
+    made = _builds.find_source(engine, name, flags, say)
     build = describe_build(engine, name, find_program_in(made.prefix), "", say)
     return replace(build, facts={**build.facts, **made.facts})
 

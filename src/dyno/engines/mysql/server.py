@@ -18,7 +18,7 @@ from dyno.builds.source.plan import BuildPlan
 from dyno.builds.suite_tree import SuiteProgram, Tree
 from dyno.driver.lockstep import ServerWords
 from dyno.driver.plan import Session
-from dyno.engines import NO_CONDITIONS, Ask, ConfigOption, Server, StartConditions, _server, _source
+from dyno.engines import NO_CONDITIONS, Ask, ConfigOption, Server, StartConditions, _builds, _server
 from dyno.engines._builds import Releases
 from dyno.engines.mysql import config_file
 from dyno.engines.mysql.attached import (
@@ -150,7 +150,7 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
     own_databases: ClassVar[frozenset[str]] = frozenset(SCHEMAS)
     has_use: ClassVar[bool] = True
     options: ClassVar[dict[str, tuple[str, str]]] = describe_options()
-    flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS | _source.FLAGS
+    flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS | _builds.FLAGS
     versions: ClassVar[tuple[str, ...]]
     # from 9.0 on the server's own choice is a tree; MariaDB and old versions skip the comment
     explain: ClassVar[str] = "EXPLAIN /*!80016 FORMAT=TRADITIONAL */"
@@ -181,13 +181,13 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
         return {}
 
     def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
-        of_url = {name: value for name, value in flags.items() if name not in _source.FLAGS}
+        of_url = {name: value for name, value in flags.items() if name not in _builds.FLAGS}
         url.check_url(build, convert_flags(of_url), settings)
         check_settings(settings)
-        if _source.is_source(build):
-            _source.check_source(self.name, build, flags)
+        if _builds.is_source(build):
+            _builds.check_source(self.name, build, flags)
             return
-        _source.refuse_flags(build, flags)
+        _builds.refuse_flags(build, flags)
         if not url.is_url(build) and not is_path(build):
             self.check_version(build)
 
@@ -195,14 +195,14 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
         self.check(build, flags, {})
         if url.is_url(build):
             return attach_server(self._ask, self.name, build, flags)
-        if _source.is_source(build):
+        if _builds.is_source(build):
             return make_source_build(self.name, build, flags, say)
         if is_path(build):
             return find_local_build(self.name, build, say)
         return self.fetch_build(build, say)
 
     def plan_build(self, place: str, flags: dict[str, str], say: Say) -> BuildPlan:
-        return _source.plan_source(self.name, place, flags, say)
+        return _builds.plan_source(self.name, place, flags, say)
 
     def accept(self, build: Build, settings: dict[str, str], others: Iterable[str] = ()) -> None:
         if build.attached:

@@ -31,7 +31,6 @@ from dyno.engines import (
     StartConditions,
     _builds,
     _server,
-    _source,
 )
 from dyno.engines._builds import Releases
 from dyno.engines._server import libraries
@@ -121,7 +120,7 @@ class Engine(
     own_databases: ClassVar[frozenset[str]] = frozenset({"postgres", "template1"})
     has_use: ClassVar[bool] = False
     options: ClassVar[dict[str, tuple[str, str]]] = describe_options()
-    flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS | _source.FLAGS
+    flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS | _builds.FLAGS
     versions: ClassVar[tuple[str, ...]] = RELEASES.versions
     releases: ClassVar[Releases] = RELEASES
     explain: ClassVar[str] = "EXPLAIN (COSTS OFF)"
@@ -133,10 +132,10 @@ class Engine(
         """Raise `UsageError` for what would be refused later; values that only the server can judge
         are left to `accept`.
         """
-        url.check_url(build, {n: v for n, v in flags.items() if n not in _source.FLAGS}, settings)
+        url.check_url(build, {n: v for n, v in flags.items() if n not in _builds.FLAGS}, settings)
         check_settings(settings)
         if url.is_url(build):
-            _source.refuse_flags(build, flags)
+            _builds.refuse_flags(build, flags)
         else:
             check_build_name(build, flags)
 
@@ -150,7 +149,7 @@ class Engine(
         return find_build(build, say, flags)
 
     def plan_build(self, place: str, flags: dict[str, str], say: Say) -> BuildPlan:
-        return _source.plan_source("postgres", place, flags, say)
+        return _builds.plan_source("postgres", place, flags, say)
 
     def accept(self, build: Build, settings: dict[str, str], others: Iterable[str] = ()) -> None:
         if not build.attached:

@@ -17,8 +17,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from dyno.access import url
-from dyno.access.listening import find_server_pid
-from dyno.access.url import Address
+from dyno.access.url import Address, find_server_pid
 from dyno.builds import Build
 from dyno.driver.plan import Session
 from dyno.engines import Ask, Server

@@ -15,7 +15,7 @@ from dyno.access import account
 from dyno.builds import Build, Say, cache, maven, suite_tree, tar
 from dyno.builds.available import EntryPattern, Offer
 from dyno.builds.suite_tree import SuiteProgram, Tree
-from dyno.engines import _source
+from dyno.engines import _builds
 from dyno.engines._builds import Releases
 from dyno.engines._server import libraries, process
 from dyno.errors import HostError, InternalError, UsageError
@@ -74,10 +74,10 @@ VERSION = re.compile(r"postgres \(PostgreSQL\) (\d+(?:\.\d+)?[a-z0-9]*)")
 
 def check_build_name(build: str, flags: Mapping[str, str] = NO_FLAGS) -> None:
     """Raise `UsageError` if `build` is no version, suite, path, tree or `system`; or for a flag."""
-    if _source.is_source(build):
-        _source.check_source("postgres", build, flags)
+    if _builds.is_source(build):
+        _builds.check_source("postgres", build, flags)
         return
-    _source.refuse_flags(build, flags)
+    _builds.refuse_flags(build, flags)
     if build != "system" and "/" not in build:
         RELEASES.list_choices(build)
 
@@ -85,8 +85,8 @@ def check_build_name(build: str, flags: Mapping[str, str] = NO_FLAGS) -> None:
 def find_build(build: str, say: Say, flags: Mapping[str, str] = NO_FLAGS) -> Build:
     """The build, fetched or built where it must be, and asked for its version."""
     check_build_name(build, flags)
-    if _source.is_source(build):
-        here = _source.find_source("postgres", build, flags, say)
+    if _builds.is_source(build):
+        here = _builds.find_source("postgres", build, flags, say)
         described = _describe(build, _find_below(here.prefix), "", say)
         return replace(described, facts={**described.facts, **here.facts})
     if build == "system":

@@ -24,7 +24,6 @@ from dyno.engines import (
     StartConditions,
     _builds,
     _library,
-    _source,
 )
 from dyno.engines.sqlite.builds import CRATE, CRATES, FLAGS, find_library
 from dyno.engines.sqlite.explain import ExplainsSqlitePath, PlanStep, convert_steps
@@ -197,10 +196,10 @@ class Engine(ExplainsSqlitePath):
     def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
         check_profile(settings.get("profile", PROFILES[0]))
         list_pragmas(settings)
-        if _source.is_source(build):
-            _source.check_source("sqlite", build, flags)
+        if _builds.is_source(build):
+            _builds.check_source("sqlite", build, flags)
             return
-        _source.refuse_flags(build, {name: v for name, v in flags.items() if name != "cflags"})
+        _builds.refuse_flags(build, {name: v for name, v in flags.items() if name != "cflags"})
         if build != "system" and not _library.is_path(build):
             _builds.choose_version("sqlite", build, self.versions, ("system",))
         elif flags:
@@ -227,7 +226,7 @@ class Engine(ExplainsSqlitePath):
         return find_library(build or self.versions[-1], flags, say)
 
     def plan_build(self, place: str, flags: dict[str, str], say: Say) -> BuildPlan:
-        return _source.plan_source("sqlite", place, flags, say)
+        return _builds.plan_source("sqlite", place, flags, say)
 
     def start(
         self,

@@ -8,7 +8,7 @@ from pathlib import Path
 from dyno.builds import Build, Say, compute_sha256, crate
 from dyno.builds import path as path_source
 from dyno.builds.compiler import Recipe, compile_library
-from dyno.engines import _builds, _library, _source
+from dyno.engines import _builds, _library
 from dyno.errors import InternalError
 
 CRATE = "libsqlite3-sys"
@@ -42,7 +42,7 @@ DEFINES = "SQLITE_THREADSAFE=1 HAVE_USLEEP=1 HAVE_FDATASYNC=1"
 FLAGS = {
     "cflags": ("-O2", "flags of the C compiler"),
     "defines": (DEFINES, "macros of the build, without -D; these replace the default ones"),
-    **{name: about for name, about in _source.FLAGS.items() if name != "cflags"},
+    **{name: about for name, about in _builds.FLAGS.items() if name != "cflags"},
 }
 
 #: Asks a library for itself.
@@ -67,9 +67,9 @@ def find_library(build: str, flags: dict[str, str], say: Say) -> Build:
     """The library at a path, the system's, built from a tree, or of the newest version in
     `CRATES` that begins so.
     """
-    if _source.is_source(build):
+    if _builds.is_source(build):
         chosen = {name: flags.get(name, default) for name, (default, _) in FLAGS.items()}
-        made = _source.find_source("sqlite", build, chosen, say)
+        made = _builds.find_source("sqlite", build, chosen, say)
         library = _describe(build, made.prefix / "lib" / "libsqlite3.so")
         return replace(library, facts={**library.facts, **made.facts})
     if _library.is_path(build):

@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote
 
-from dyno.access.listening import find_server_pid, read_link
-from dyno.access.url import is_here
+from dyno.access.url import find_server_pid, is_here, read_link
 from dyno.engines import Ask
 from dyno.errors import DynoError, HostError, UsageError
 from dyno.host.processes import has_ended, read_start_ticks

@@ -27,17 +27,19 @@ from dyno.builds import Say
 from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.errors import TrialFailed, UsageError, build_unknown_error
-from dyno.servers.watch.segments import (
+from dyno.servers.watch.servers import list_sources
+from dyno.servers.watch.source import CHANGE, GONE, WHOLE, WatchSource
+from dyno.servers.watch.store import (
+    TIME,
     Segment,
     find_unreadable,
     is_torn,
     list_lost_segments,
     list_segments,
+    read_owner,
     set_aside,
+    with_samples,
 )
-from dyno.servers.watch.servers import list_sources
-from dyno.servers.watch.source import CHANGE, GONE, WHOLE, WatchSource
-from dyno.servers.watch.store import TIME, read_owner, with_samples
 
 SQL = Path(__file__).parent / "sql"
 TOP, PLOT = "top", "plot"
