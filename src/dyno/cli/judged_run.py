@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dyno.cli.exits import write_json_file
 from dyno.cli.options import FormatFile
-from dyno.cli.runs import find_runs_home, refuse_profile, shorten_name
+from dyno.cli.runs import find_runs_home, shorten_name
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.announcement import announce
 from dyno.cli.terminal.live import tell_what_stays, watch_live
@@ -267,28 +267,15 @@ def refuse_repeats(asked: RunOptions, noun: str) -> None:
         raise UsageError(f"{noun} is not played once more", hint="--inconclusive=pass, or fail")
 
 
-def show_run(folder: Path) -> None:
-    """Print all of a run of an instrument that has no command of its own."""
-    screen.draw_document(_read_result(folder).document)
-
-
-def report_run(folder: Path, profile_format: str | None, words: Mapping[str, Any]) -> int:
-    """Make the page of such a run again, and tell it."""
+def tell_run(folder: Path, asked: RunOptions) -> Verdict:
+    """Tell a run of an instrument that has no command of its own."""
     from dyno.report.export import to_json_result
-
-    asked, result = read_asked_of_report(words), _read_result(folder)
-    refuse_profile(profile_format, result.noun)
-    verdict = tell_result(
-        folder, result, asked, result.document, lambda: to_json_result(result.verdict)
-    )
-    return asked.choose_exit_code(verdict) if asked.strict else 0
-
-
-def _read_result(folder: Path) -> Result:
     from dyno.runs.run_folder import RunFolder
 
-    found: Result = RunFolder(folder).instrument.read_result(folder)
-    return found
+    result: Result = RunFolder(folder).instrument.read_result(folder)
+    return tell_result(
+        folder, result, asked, result.document, lambda: to_json_result(result.verdict)
+    )
 
 
 def check_formats(asked: RunOptions, noun: str, holdings: Set[Holding]) -> None:
