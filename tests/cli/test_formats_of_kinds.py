@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -106,3 +107,23 @@ def test_a_format_gives_a_counts_repetitions_and_its_verdict(home: Path) -> None
         lines = (home / "go").read_text().splitlines()
         repeats = sum(len(each.repeats) for each in count.counts)
         assert sum(line.startswith("Benchmark") for line in lines) == repeats
+
+
+def test_json_of_capacities_and_disks_keeps_its_keys_and_signs(home: Path) -> None:
+    found = {}
+    for write in (write_capacity, write_disks):
+        file = home / f"{write.__name__}.json"
+        assert run_words(["report", str(write(home)), "--json", str(file)]) == 0
+        found[write] = json.loads(file.read_text())
+    capacity, disk = found[write_capacity], found[write_disks]
+    (row,) = capacity["comparisons"]
+    assert (capacity["overall"], row["word"], row["verdict"]) == ("less", "less", "slower")
+    assert row["low_percent"] <= row["change_percent"] <= row["high_percent"]
+    assert row["change_percent"] == pytest.approx(-50.0, abs=1.0), "of the rate, not of the time"
+    assert (capacity["limit_words"], capacity["unit"]) == ("p99<10ms", "event")
+    assert [it["candidate"] for it in capacity["candidates"]] == ["A", "B"]
+    assert capacity["client"] == "" and all(isinstance(it, str) for it in capacity["doubts"])
+    (row,) = disk["comparisons"]
+    assert row["slowdown_percent"] == row["change_percent"] and row["p_value"] <= 1.0
+    assert row["job"] == row["phase"] and row["base_rate"] == row["base_value"]
+    assert disk["jobs"] and {"sides", "jobs", "audit"} <= disk["findings"][0].keys()

@@ -92,6 +92,11 @@ def test_a_single_path_has_no_verdict_but_is_invalid_where_its_numbers_are() -> 
     assert choose_exit_code(judge_disks(make_run()), strict=False) == 0
     holes = make_side(blocks=FileBlocks(0, 0, 64 * MB, 0, 100.0))
     assert choose_exit_code(judge_disks(make_run([holes])), strict=False) == 3
+    thin = make_side(device=replace(PAIR[0].device, thin="dm-3 lies in the pool dm-1"))
+    verdict = judge_disks(make_run([thin]))
+    assert verdict.overall == "measured" and verdict.doubts
+    codes = [choose_exit_code(verdict, strict=strict) for strict in (False, True)]
+    assert codes == [0, 4]
 
 
 def test_what_was_published_stands_beside_what_was_measured() -> None:
