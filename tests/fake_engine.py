@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,7 @@ def register_engine(
     """Offers `engine` under `name` for the time of the test, as a module of `engines/` would."""
     module = SimpleNamespace(Engine=engine, __doc__="")
     monkeypatch.setitem(load_modules("dyno.engines"), name, module)
+    monkeypatch.setitem(sys.modules, f"dyno.engines.{name}", module)
 
 
 class FakeEngine:

@@ -16,11 +16,13 @@ from dyno.access.url import find_server_pid
 from dyno.builds import Build
 from dyno.driver.plan import Session
 from dyno.engines import Ask, Server, find_engine
+from dyno.engines.postgres.attached import MAY_CREATE, NAMED, READ_ONLY
 from dyno.engines.postgres.client_files import find_password
 from dyno.errors import UsageError
 from dyno.runs.experiment import candidates
 
 URL = "postgres://joe:s3c%40ret@db.example:6543/bench"
+ASKED = (NAMED, READ_ONLY, MAY_CREATE)
 SAID = ["PostgreSQL 15.6 on x86_64", "off", "t"]
 
 
@@ -31,12 +33,15 @@ def no_password(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def told(*answers: str | None, seen: list[Session] | None = None) -> Ask:
-    """A server that answers so, and keeps the sessions it was asked over."""
+    """A server with these answers to `ASKED` and `1` to all else; keeps the sessions it was asked
+    over.
+    """
+    known = dict(zip(ASKED, answers, strict=False))
 
     def ask(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
         if seen is not None:
             seen.append(session)
-        return [[[answer]] for answer in answers]
+        return [[[known.get(it, "1")]] for it in statements]
 
     return ask
 
@@ -53,7 +58,8 @@ def test_a_server_is_met_as_the_url_says() -> None:
     found = met(URL, told(*SAID, seen=seen))
     assert (found.version, found.attached, found.secret) == ("15.6", True, "s3c@ret")
     assert found.name == "//joe@db.example:6543/bench" and "s3c" not in repr(found)
-    (session,) = seen
+    session = seen[0]
+    assert all(it == session for it in seen)
     assert (session["host"], session["port"], session["user"]) == ("db.example", 6543, "joe")
     assert (session["password"], session["database"]) == ("s3c@ret", "bench")
     assert session["tls"] == {"mode": "require", "ca": None}

@@ -136,7 +136,7 @@ def test_turns_that_are_not_sound_are_refused_only_where_they_were_asked_for() -
     plans = make_run().workloads
     assert choose_interleaving(Measuring(), sides, plans, {}, lambda _: None) is None
     assert choose_interleaving(Measuring(sequential=True), sides, plans, {}, print) is None
-    with pytest.raises(UsageError, match=r"cannot be interleaved: several(.|\n)*--interleaved"):
+    with pytest.raises(UsageError, match=r"interleaved: old runs already(.|\n)*--interleaved"):
         choose_interleaving(Measuring(sequential=False), sides, plans, {}, print)
 
 

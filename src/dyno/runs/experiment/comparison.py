@@ -214,7 +214,7 @@ class Experiment:
         given += [it for it in ("like", "client_hosts") if it not in takes and getattr(self, it)]
         given += ["primary"] if self.workloads[0].primary else []
         if given:
-            told = min(given).replace("_", " ")
+            told = min(given).replace("accepted", "accepted answers").replace("_", " ")
             raise UsageError(f"{noun} takes no {told}", hint="leave it out")
 
     def read_own(self, kind: type[T]) -> T:
