@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from counts import make_count
 from markdown_it import MarkdownIt
-from mixed_runs import write_count
+from mixed_runs import write_capacity, write_count
 from msgspec import structs
 
 from dyno.cli import run_words
@@ -23,6 +23,7 @@ from dyno.report.export import build_result
 from dyno.report.formats import write_format
 from dyno.report.html.page import render_result
 from dyno.report.result import Result
+from dyno.runs.run_folder import load_instruments
 from report.book import make_book
 from report.page_text import words
 
@@ -193,6 +194,13 @@ def test_a_loss_that_is_larger_or_older_or_another_fails(
         "until" in changes
     )
     assert "::error" in write_format("github", made, False, None)
+
+
+def test_a_capacitys_loss_is_accepted_by_the_size_that_is_told(tmp_path: Path) -> None:
+    path = write_capacity(tmp_path)
+    made = load_instruments()["capacity"].read_result(path)
+    assert accept(made, size=49.0).overall == "slower"
+    assert accept(made, size=51.0).overall == "not slower", "it holds 50 % less"
 
 
 def test_a_run_that_is_not_over_is_not_passed_by_what_is_accepted(result: Result) -> None:

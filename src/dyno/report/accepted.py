@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from dyno.errors import UsageError
-from dyno.judge.analysis.effect_words import name_metric
+from dyno.judge.analysis.effect_words import measure_losses, name_metric
 from dyno.record import Comparison, Verdict
 from dyno.record.decode import decode
 from dyno.record.schema import Record, require
@@ -20,8 +20,8 @@ FILE = Path(".dyno", "accepted.toml")
 
 
 class AcceptedLoss(Record):
-    """A slowdown of at most `size` (`"8%"`) in `metric`, as formats name it (`name_metric`; a `*`
-    stands for anything), until that day's end in UTC.
+    """A loss of at most `size` (`"8%"`, as it is told) in `metric`, as formats name it
+    (`name_metric`; a `*` stands for anything), until that day's end in UTC.
     """
 
     metric: str
@@ -76,7 +76,7 @@ def find_accepted(losses: tuple[AcceptedLoss, ...], row: Comparison) -> Accepted
         for it in losses
         if row.verdict == "slower"
         and fnmatchcase(name_metric(row.metric), it.metric)
-        and row.slowdown_percent <= it.size_percent
+        and measure_losses(row)[0] <= it.size_percent
     ]
     return max(own, key=lambda it: it.until, default=None)
 
