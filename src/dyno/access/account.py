@@ -22,7 +22,7 @@ from dyno.access import account
 from dyno.errors import HostError
 
 #: Starts a program only if the process that wanted it ($0) is still its parent: if that died before
-#: the death signal was set, nobody would ever end the program.
+#: the death signal was set, nothing would ever end the program.
 GUARD = 'test "$PPID" = "$0" && exec "$@"'
 
 

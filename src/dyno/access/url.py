@@ -92,7 +92,7 @@ FLAGS = {
     "channel_binding": (
         "prefer",
         f"of a URL: {', '.join(BINDINGS)}: bind SCRAM's proof to the certificate of TLS, so that "
-        "nobody in between can pass it on",
+        "it cannot be relayed",
     ),
 }
 SOURCE = "a server that runs already"

@@ -7,7 +7,7 @@ there; the folder's own time is that of its last use.
 
 One process at a time makes an entry, and one that a run uses is not removed before that ends. Both
 are `flock`s, which the kernel releases however their holder ends; a file system without locks
-excludes nobody. `locks/` holds one empty file per entry ever made: removing a lock while another
+excludes no one. `locks/` holds one empty file per entry ever made: removing a lock while another
 process waits for it would let both in.
 """
 
@@ -142,7 +142,7 @@ def ensure_entry(kind: str, name: str, make: Callable[[Path], None], say: Say) -
             with _hold_alone(kind, name, say):
                 _make(home, make)
         os.utime(home)
-        with suppress(PermissionError):  # somebody else's, that we may use
+        with suppress(PermissionError):  # another user's, that we may use
             home.chmod(choose_mode(home))
     except OSError as refused:
         raise _build_not_filled_error(refused, name) from None

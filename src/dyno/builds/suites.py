@@ -2,7 +2,7 @@
 
 The mirror is the one that the system's own sources name, whatever that is; the system's lists, keys
 and preferences are neither changed nor asked. Lists are held against the archive's keyring. They
-are kept for a day; whoever needs a package that is cached already needs no lists.
+are kept for a day; a package that is cached already needs no lists.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOVING = ("stable", "oldstable", "testing", "unstable", "sid")
 NAME = re.compile(r"[a-z][a-z0-9-]*")
 #: What helps where a suite lists a source and its mirror has none.
 BY_HAND = "try again later, name another suite, or unpack the source yourself and name its folder"
-#: What somebody looks for in a suite.
+#: What is looked for in a suite.
 Found = TypeVar("Found")
 #: What fetching a source may take: half a gigabyte over a slow line.
 SOURCE_S = 3600.0

@@ -27,7 +27,7 @@ _BLAME: dict[str, type[DynoError]] = {
 
 
 def convert_error(event: Mapping[str, Any]) -> DynoError:
-    """The driver's error event as the exception of whoever can put it right, with its place."""
+    """The driver's error event as the exception for those who can fix it, with its place."""
     said = {name: text for name, text in event.items() if isinstance(text, str)}
     place, phase, stream = (said.get(name, "") for name in ("place", "phase", "stream"))
     connection = event.get("connection")
@@ -195,7 +195,7 @@ def read_whole_answer(said: Mapping[str, Any]) -> WholeAnswer:
 
 
 class Settle(Record):
-    """The engine should settle before a phase: nobody is connected. Waits for `go`."""
+    """The engine should settle before a phase: no client is connected. Waits for `go`."""
 
     phase: str
 
@@ -328,7 +328,7 @@ class WrittenKeys(Record):
 
 
 class WrittenKey(Record):
-    """A key, and digests of the values of which one must be there; none where nobody knows."""
+    """A key, and digests of the values of which one must be there; none if unknown."""
 
     key: int
     digests: tuple[str, ...]

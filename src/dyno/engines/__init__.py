@@ -74,7 +74,7 @@ class Attaches(Protocol):
         """Every table and view of that database, by name, but for those we tried it with."""
 
     def drop(self, build: Build, tables: Sequence[str]) -> None:
-        """Drops these tables; `TrialFailed` where something of somebody's hangs on one."""
+        """Drops these tables; `TrialFailed` if another object of a user's depends on one."""
 
 
 @runtime_checkable
@@ -166,7 +166,7 @@ class ReachesDatabases(Protocol):
     """An engine whose statements can reach other databases of a server than the one of its URL."""
 
     def list_other_databases(self, build: Build) -> list[str]:
-        """Those that the account sees, but for what nobody can write to."""
+        """Those that the account sees, but for what cannot be written to."""
 
 
 @runtime_checkable

@@ -34,7 +34,7 @@ def list_process_family(*roots: int | None) -> list[int]:
     """`roots` and their descendants, parents first, zombies too; a server may be many processes.
 
     Read off every process's parent: the kernel's own lists (`task/TID/children`) may miss one
-    while another ends (proc_pid_task(5)). One that was handed to init (a double fork) is nobody's.
+    while another ends (proc_pid_task(5)). One that was handed to init (a double fork) is left out.
     """
     found = [pid for pid in roots if pid is not None]
     if not found:
@@ -44,7 +44,7 @@ def list_process_family(*roots: int | None) -> list[int]:
         pids = [int(entry.name) for entry in entries if entry.name.isdigit()]
     for pid in pids:
         fields: list[bytes] = []
-        with suppress(PermissionError):  # somebody else's: no child of ours
+        with suppress(PermissionError):  # another user's: no child of ours
             fields = _read_stat(pid)
         if len(fields) > 1:
             children.setdefault(int(fields[1]), []).append(pid)
@@ -58,7 +58,7 @@ def iterate_stopping_family(root: int, still_s: float = STILL_S) -> Iterator[int
 
     A process that is amid `fork` when the signal comes still starts that child, which has no
     signal of its own. So the family is read again until a reading that began when all of them
-    stood still finds nobody new; the wait for them to stand still ends after `still_s`.
+    stood still finds no new one; the wait for them to stand still ends after `still_s`.
     """
     has_lists = Path(f"/proc/self/task/{os.getpid()}/children").exists()
     list_family = _walk_children if has_lists else list_process_family

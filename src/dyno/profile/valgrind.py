@@ -72,7 +72,7 @@ class Valgrind:
     def _tell(self, pid: int, folder: Path, *words: str) -> None:
         command = [str(self.switch), f"--pid={pid}", f"--vgdb-prefix={folder}/vgdb", *words]
         owner = folder.stat()
-        if owner.st_uid != os.geteuid():  # the kernel lets nobody else answer through its pipes
+        if owner.st_uid != os.geteuid():  # the kernel lets no other user answer through its pipes
             ids = (f"--reuid={owner.st_uid}", f"--regid={owner.st_gid}", "--clear-groups")
             command = ["setpriv", *ids, *command]
         try:

@@ -211,7 +211,7 @@ class ClientStage:
 
     def _check_error(self, member: PlayingHost, phase: str, error_ns: int, what: str) -> None:
         """Refuse a phase that a host would begin, or go on with, at another time than others."""
-        if len(self._members) == 1 and member.plan.turns is None:  # there is nobody to meet
+        if len(self._members) == 1 and member.plan.turns is None:  # there are no others to meet
             return
         turns = member.plan.turns
         slice_ns = turns.slice_ns if turns else None

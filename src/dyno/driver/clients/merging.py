@@ -153,7 +153,7 @@ EXCHANGE_S = 5.0
 SAID_MOST = 64
 #: A slice may begin too early or too late on a host by this part of its length.
 SLICE_SHARE = 0.01
-#: A phase that nobody is interleaved with, likewise; and by `PHASE_LEAST_NS` in any case.
+#: A phase that is not interleaved, likewise; and by `PHASE_LEAST_NS` in any case.
 PHASE_SHARE = 0.001
 PHASE_LEAST_NS = 1_000_000
 

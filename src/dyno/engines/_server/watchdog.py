@@ -32,7 +32,7 @@ runpy.run_path(sys.argv[1], run_name="__main__")
 """
 #: What an orphan may take to end by itself: a server frees its shared memory.
 GRACE_S = 3.0
-#: How long nobody must have been seen: who is started just now is not to be told from nobody.
+#: How long no process must have been seen: one that is starting looks like none.
 CALM_S = 0.5
 PAUSE_S = 0.02
 #: What the kernel adds to the path of a folder that was removed.
@@ -46,7 +46,7 @@ def find_family(programs: Sequence[Path], home: Path) -> Iterator[int]:
     it. They all sit in its data folder.
     """
     for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it has ended, or is somebody else's
+        with suppress(OSError):  # it has ended, or is another user's
             place = Path(str((process / "cwd").readlink()).removesuffix(REMOVED))
             if place.is_relative_to(home) and (process / "exe").readlink().parent in programs:
                 yield int(process.name)
@@ -91,7 +91,7 @@ def _is_anothers(pid: int, home: Path, handle: int) -> bool:
 def main(programs: str, home: str, handle: str, death: str, folder: str = "") -> None:
     """End the family, once Dyno is gone; first remove `folder`."""
     if folder:
-        # nobody is there to be told; what stays is swept by the next run, which says what it cannot
+        # there is no one to tell; what stays is swept by the next run, which says what it cannot
         shutil.rmtree(folder, ignore_errors=True)
     end([Path(each) for each in programs.split(os.pathsep)], Path(home), int(handle), int(death))
 

@@ -69,7 +69,7 @@ def read_options(build: Build, prefix: Prefix, file: Path) -> list[ConfigOption]
 
 
 def _list_words(build: Build, prefix: Prefix, file: Path) -> Iterator[str]:
-    """The command line that the server makes of it, as us: the file may be for nobody else."""
+    """The command line that the server makes of it, as us: the file may be for us alone."""
     command = [str(build.program), f"--defaults-file={file.absolute()}", "--print-defaults"]
     environment = process.build_server_environment(Path("/"), prefix.build_environment())
     try:
@@ -203,7 +203,7 @@ IDLE = (
 )
 #: From here on MySQL has one size for all of its redo logs, and those of each are not looked at.
 ONE_CAPACITY = (8, 0, 30)
-#: Nobody means fewer bytes than these of a cache, a buffer or a log.
+#: No user means fewer bytes than these of a cache, a buffer or a log.
 FEW_BYTES = 1 << 20
 SIZED = re.compile(r"\d+[KMG]")
 

@@ -7,7 +7,7 @@ the system tables, `root@localhost` without a password, and the empty database `
 tables, time zones and the sys schema are left out where the build does not insist. Once the server
 has started, character set and storage engine of new tables are set (`prepare_database`).
 
-A server runs as an unprivileged user, and as `nobody` others may run, too: a socket that only this
+A server runs as an unprivileged user, and others may run as `nobody`: a socket that only this
 user can open keeps nobody out. The password is generated at each start and set before the server
 listens (`init_file`); only the server and the driver know it, and the file is gone once the server
 answers. No password keeps out those who can read the memory or the files of the server's user.
@@ -154,7 +154,7 @@ ALTERS, OWN_TABLE = (5, 7), (10, 4)
 
 @dataclass(frozen=True)
 class Access:
-    """How a server lets us in: `asked` of it, and the `password` (None where nobody's is checked).
+    """How a server lets us in: `asked` of it, and the `password` (None if none is checked).
 
     `file` holds the password until the server answers.
     """

@@ -43,7 +43,7 @@ UNREPAIRED, UNFLUSHED = (*OFF, "DETECT_ONLY"), ("nosync",)
 SERVER_BYTES, CONNECTION_BYTES, SCHEMA_BYTES = 384 << 20, 4 << 20, 512 << 20
 #: The folders of the data's files: InnoDB's and others', MyRocks' of two packers.
 FOLDERS = ("data/dyno", "data/#rocksdb", "data/.rocksdb")
-#: InnoDB's counters, of new tables that are InnoDB's. One that nobody enabled counts nothing.
+#: InnoDB's counters, of new tables that are InnoDB's. One that is not enabled counts nothing.
 CONTENTION = {"index_page_splits": "page_splits", "lock_row_lock_waits": "lock_waits"}
 #: A server with this metric counts sleeps for read-write locks by the source file that makes the
 #: lock: of an index's tree, of a page. The metric itself stays 0 in MySQL 8.0. MariaDB has neither
@@ -124,7 +124,7 @@ class WeighsServer:
         (rows,) = self._ask(server.session, [CONTENTION_SQL])
         told = {str(name): int(count or 0) for name, count in rows}
         counted = {name: told[metric] for metric, name in CONTENTION.items() if metric in told}
-        # the question walks over all locks of the buffer pool: too much for somebody's large server
+        # the question walks over all locks of the buffer pool: too much for a user's large server
         is_asked = server.handle is not None and COUNTS_RWLOCKS in told
         return counted | (self._count_rwlocks(server) if is_asked else {})
 

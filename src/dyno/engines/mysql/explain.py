@@ -58,7 +58,7 @@ COUNTERS = (
 )
 LOCK_MS = "SHOW GLOBAL STATUS LIKE 'Innodb\\_row\\_lock\\_time'"
 #: Who waits for a row's lock; InnoDB renews this table ten times a second at most, and only where
-#: nobody has looked meanwhile.
+#: nothing has looked meanwhile.
 TRX = "information_schema.INNODB_TRX"
 SAMPLE_S = 0.12
 EXPLAIN = "EXPLAIN /*!80016 FORMAT=TRADITIONAL */"

@@ -320,7 +320,7 @@ SPOKEN = {"ALL": "full table scan", "index": "full index scan"}
 #: The optimizer looked for the row of the values, and found none.
 NOTHING_PLANNED = ("impossible where noticed", "no matching", "const row not found")
 #: Rows of values need no plan: 5.6 says `No tables used` of an INSERT, later servers name the table
-#: that it goes to and call it a scan (type ALL), which nobody makes.
+#: that it goes to and call it a scan (type ALL), which is not made.
 VALUES = "rows of values"
 WRITTEN_TO = ("INSERT", "REPLACE")
 NO_TABLES = "No tables used"

@@ -21,7 +21,7 @@ PROFILES = ("cached", "io-bound", "durable", "stock")
 CLAIMS = {"cached": "cached", "io-bound": "io-bound", "durable": "cached", "stock": ""}
 STOCK = "stock"
 #: What `durable` has otherwise: a commit waits until its logs are on the disk. The binary log is
-#: one of them, as 8.0 ships it; whoever needs a commit has it in older versions too.
+#: one of them in every version, as 8.0 ships it.
 DURABLE = {
     "innodb_flush_log_at_trx_commit": "1",
     "rocksdb_flush_log_at_trx_commit": "1",
@@ -223,7 +223,7 @@ def describe_options() -> dict[str, tuple[str, str]]:
 SWITCHES = ("on", "off")
 #: 5.5 takes no words for some of its switches, and ignores what it does not take.
 NUMBERS = {"ON": "1", "OFF": "0"}
-#: What holds under a user's own file too: a server of ours listens to nobody else.
+#: What holds under a user's own file too: a server of ours listens on its socket only.
 PRIVATE = ("skip_networking", "mysqlx")
 #: Options that a server lists beside its variables, and that a private server cannot do with.
 UNTOUCHABLE = frozenset(

@@ -117,7 +117,7 @@ class _Body:
 
     def add(self, line: str, cut: int) -> None:
         if not line.strip() and not self.text.letters:
-            return  # between lines that somebody set apart
+            return  # between lines that were set apart by hand
         self.is_ended = line.endswith(";") or (self.is_ended and not line.strip())
         is_first = not cut and self.text.letters == 0
         self.is_empty = False

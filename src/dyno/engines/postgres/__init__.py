@@ -186,7 +186,7 @@ class Engine(
         if not data.exists():
             lay_cluster(build, _choose_checksums(settings), data)
         close(data)
-        # nobody else works in a private home, so its lock is a dead server's
+        # no other process works in a private home, so its lock is a dead server's
         (data / "postmaster.pid").unlink(missing_ok=True)
         config = home / "dyno.conf"
         major, sockets = _parse_major(build), socket.path.parent

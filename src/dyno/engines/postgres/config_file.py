@@ -184,7 +184,7 @@ GROUPS = (
     "Write-Ahead Log / Checkpoints",
     "Write-Ahead Log / Settings",
 )
-#: Where somebody set a value; our own connection's (client, session) are none.
+#: Where a value was set; our own connection's (client, session) are none.
 SET_BY = ("configuration file", "command line", "global", "database", "user", "database user")
 ASKED = (
     "SELECT name, current_setting(name, true), source, category FROM pg_settings "

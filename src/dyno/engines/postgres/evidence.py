@@ -4,7 +4,7 @@ work under the names of probe `work`, and what its sessions are at.
 A backend adds what it did to the shared count when it falls idle, but at most once a second, and
 when it ends. So while connections are open up to a second of each is missing, and the count is
 whole once their backends are gone. Before 15 a backend tells a collector by UDP (before it is gone,
-and in order), which writes a file for whoever asks, unless one of the last 500 ms lies there: that
+and in order), which writes a file when asked, unless one of the last 500 ms lies there: that
 one is told by its own time. And UDP may drop (docs/evidence/code-choices.md).
 """
 

@@ -1,5 +1,5 @@
 """What `log_line_prefix` says of a line (manual, "What To Log"): its time, session and database.
-One that nobody named is guessed by the lines it wrote: only where one reading of their sessions and
+An unknown one is guessed by the lines it wrote: only where one reading of their sessions and
 databases fits, else it is asked for.
 """
 

@@ -103,14 +103,14 @@ def preload(ask: Ask, server: Server) -> dict[str, str]:
 
 #: The server's superuser and its one database.
 NAME = "dyno"
-#: Who asks by the private socket is let in if the kernel says that he is our user, and nobody comes
-#: by another way. The server's own user is not let in: as `nobody`, it may be anybody. It costs a
-#: look into the table of users for each connection, and no password that could be read anywhere.
+#: Only our user may log in, by the private socket, as the kernel says (peer). The server's own user
+#: may not: other programs run as `nobody`, too. It costs a look into the table of users for each
+#: connection, and no password that could be read anywhere.
 ACCESS = "local all all peer map=dyno\n"
 #: What `initdb` writes there, in a template that no server is started on.
 ANYBODY = "local all all trust\n"
 
-#: Our database, and away with those that nobody asks for: each is 300 files, which every trial
+#: Our database, without those that are not used: each is 300 files, which every trial
 #: would copy and remove (docs/evidence/block-cost.md). What a database is made from by default,
 #: template1, stays.
 DATABASES = (

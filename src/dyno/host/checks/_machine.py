@@ -6,7 +6,7 @@ under a folder; what no file tells (free space, io_uring, whether the clock is k
 of the kernel.
 
 The host's id tells nothing of it. It is the same from boot to boot and after every upgrade, since
-it is made of nothing that is measured. Copies of one disk image may share it: whoever clones
+it is made of nothing that is measured. Copies of one disk image may share it: those who clone
 machines gives each its own /etc/machine-id (systemd-machine-id-setup(1)).
 """
 
@@ -192,8 +192,8 @@ class Machine:
     Steal and other load are counted for `watch_s` seconds, or not looked at where that is 0.
     `pause` waits; `free` answers (bytes free, bytes in all) of a folder; `uring_errno` why
     io_uring is refused (0: it is not), `perf_errno` why sampling CPU time is, with the kernel's or
-    without; `clock_synchronised` whether the kernel's clock is kept by
-    somebody (None: unknown).
+    without; `clock_synchronised` whether the kernel's clock is kept
+    in step (None: unknown).
     """
 
     root: Path = Path("/")

@@ -1,8 +1,8 @@
 """The journal of host-wide knobs: the value that each had is on disk before a run sets it.
 
 One entry per knob, in one folder per host, written and fsynced before the knob is set, removed when
-it was put back. Whoever holds a knob keeps a shared lock on its entry, so the kernel knows who is
-alive: the last one out puts back, and an entry that nobody locks was left by a run that was killed.
+it was put back. The holder of a knob keeps a shared lock on its entry, so the kernel knows who is
+alive: the last one out puts back, and an entry without lock was left by a run that was killed.
 
 Root's journal is `/run/dyno`: one for all runs of the host. Another user, who may be allowed a knob
 or two, has one in `$XDG_RUNTIME_DIR`, else in /var/tmp: what root puts back must come from root

@@ -34,7 +34,7 @@ from dyno.record import PinningCondition
 #: placed as taskset(1) would place them; what is born later inherits it. A keeper process does it
 #: and waits: when we close its line, or die (kill -9 too), it puts every thread back on the cores
 #: that it had, and one that was born meanwhile on those of the first process. Allowed to root and
-#: to whoever runs the server; else, and for a server of which no process is known here, the reason
+#: to the server's user; else, and for a server of which no process is known here, the reason
 #: is said.
 #:
 #: Limit: where the keeper itself is killed, the server stays where it was placed (`taskset -acp`

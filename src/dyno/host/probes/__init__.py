@@ -18,8 +18,8 @@ from dyno.record import Better
 class ProbeTarget:
     """What there is to watch in a trial: the engine's process, the driver's, and the data.
 
-    `server_pid` is the driver's where the engine lives in it, and None for a server that somebody
-    else started. `memory` is what the probes remember from sample to sample. `counted` asks a
+    `server_pid` is the driver's where the engine lives in it, and None for a server that others
+    started. `memory` is what the probes remember from sample to sample. `counted` asks a
     server for its own count of its clients' work; it hears whether the driver has hung up;
     `contended` for its count of page splits and lock waits, `worked` for that of its own work
     (probe `work`). `beside` answers the processes of trials that are interleaved with this one:

@@ -1,8 +1,8 @@
 """Probe `clock`: was the clock set, bent or slow while a phase played?
 
 - `realtime_step_ns`: what CLOCK_REALTIME gained on CLOCK_MONOTONIC. Both are slewed alike, so it
-  is 0 unless somebody set the clock (clock_settime(2), a leap second, ntpd's step).
-- `clock_slew_ns`: what CLOCK_MONOTONIC gained on CLOCK_MONOTONIC_RAW, which nobody bends.
+  is 0 unless the clock was set (clock_settime(2), a leap second, ntpd's step).
+- `clock_slew_ns`: what CLOCK_MONOTONIC gained on CLOCK_MONOTONIC_RAW, which is never adjusted.
 - `suspended_ns`: what CLOCK_BOOTTIME gained on CLOCK_MONOTONIC, which stands still while the
   machine is suspended.
 - `clock_read_ns`: what reading the clock costs, Python's call included: little where the clock

@@ -20,7 +20,7 @@ larger counts:
 
 `/proc/stat` counts in ticks of 10 ms per core, so over a phase of 1 s on two cores a percentage
 is true to about one point. Steal that happens while the core belongs to us is not in `own_ns`.
-Beside a server that somebody else started, `own_ns` is left out: its work is ours too, and unknown;
+Beside a server that others started, `own_ns` is left out: its work is ours too, and unknown;
 likewise where the kernel does not let us read one of our processes.
 """
 

@@ -8,7 +8,7 @@ Names, all of the server's process and its descendants: `server_cpu_us`, `server
 What is counted:
 
 - CPU, calls and bytes of every living descendant, and of all that have ended and were waited for:
-  the kernel hands these to whoever waited (proc_pid_stat(5), `cutime`; `/proc/PID/io` likewise).
+  the kernel hands these to their parent (proc_pid_stat(5), `cutime`; `/proc/PID/io` likewise).
   CPU of the living is true to the ns, that of the ended and the parts to a tick of 10 ms.
 - Bytes are those that the kernel fetched from or owes to a disk (proc_pid_io(5)): a file in memory
   reads none.
@@ -16,10 +16,10 @@ What is counted:
   thread is kept: what it did between that and its end is missing, which is little, since the
   driver's connections are open at both samples. They are left out where the engine lives in the
   driver: the driver's own `Usage` has them from getrusage(2).
-- Memory that is nobody else's is summed; of what processes share (shared memory, files), the share
+- Private memory is summed; of what processes share (shared memory, files), the share
   of the one that holds most.
 - Nothing where the kernel refuses us one of the processes: a sum without it would be too small.
-- Nothing of a server that was started by somebody else: its processes may be on another host.
+- Nothing of a server that was started by others: its processes may be on another host.
 """
 
 from __future__ import annotations

@@ -196,7 +196,7 @@ def _let_in(server: KitServer, name: str) -> None:
         made = True
         _make_account(server, account)
     except BaseException:
-        if made:  # a schema of that name that was there before is somebody's
+        if made:  # a schema of that name that was there before is not ours
             _expel(server, account)
         _try(server, f"DELETE FROM async.account WHERE id = {account.number}")
         raise
@@ -369,7 +369,7 @@ def uninstall(server: KitServer) -> bool:
             hint=f"DROP DATABASE {SCHEMA} by hand",
         )
     _end_workers(server)
-    # whoever waits for a job is told; a schema cannot be dropped while a procedure of it runs
+    # clients of a job get an answer; a schema cannot be dropped while a procedure of it runs
     _try(
         server,
         "UPDATE async.q SET state = 'CANCELLED' WHERE state IN ('QUEUED', 'BLOCKED', 'RUNNING')",

@@ -2,8 +2,8 @@
 to the queue, and the procedures that run and cancel its jobs.
 
 An account writes to tables of its own only (`inbox`, `wishes`), and the kit reads those without a
-lock, so that no transaction of an account's makes anybody wait. What became of its jobs it is told
-by procedures that take its pass, a random number in a table that nobody else may read, and that
+lock, so that no transaction of an account's makes another wait. What became of its jobs it is told
+by procedures that take its pass, a random number in a table that no other may read, and that
 read without a lock whatever isolation the caller's session has. They know the number themselves:
 a temporary table of a caller's could stand in place of that table.
 """
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 SCHEMA = "async"
-#: What whoever queues may call: all have the caller's own rights.
+#: What an account that queues may call: all have the caller's own rights.
 CALLED = (
     *("who", "command", "submit", "queue", "check_after", "look", "check", "wait", "wait_list"),
     *("wait_all", "wish", "cancel", "forget"),

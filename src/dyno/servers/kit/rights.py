@@ -1,7 +1,7 @@
 """The kit's rights: routines that do not run with their caller's rights, and the grants that the
 pages in docs/guides/kit name.
 
-Every other routine has its caller's rights (SQL SECURITY INVOKER), so that nobody can do more by
+Every other routine has its caller's rights (SQL SECURITY INVOKER), so that none can do more by
 it. Those here take numbers only; docs/guides/kit/rights.md says of each who reaches it.
 """
 

@@ -1,6 +1,6 @@
 """Routines and views of the kit in a schema of their own, `kit`, and the indexes over JSON.
 
-Nobody keeps a list of what is there: each routine and table says in its comment that it is the
+No list of what is there is kept: each routine and table says in its comment that it is the
 kit's, of which part, and a routine of which version. A view has no comment; the scripts name it.
 """
 

@@ -18,7 +18,7 @@ from dyno.runs.experiment.candidates import parse_candidate
 
 #: The kinds of server, as a URL begins.
 KINDS = ("mysql", "mariadb")
-#: Whoever may log in may begin here.
+#: Any user who may log in may begin here.
 ANYWHERE = "information_schema"
 OLDEST, OLDEST_MARIADB = (5, 6), (10, 1)
 #: A session begins without where the server has `autocommit = 0`: what it writes would be lost.

@@ -1,6 +1,6 @@
 """`install`, `upgrade`, `uninstall`, `read_status`: what becomes of the kit's parts in a server.
 
-Nobody keeps a list of what is installed: the server's own table of functions says it, and the
+No list of what is installed is kept: the server's own table of functions says it, and the
 schemas that stand there.
 """
 

@@ -34,7 +34,7 @@ from dyno.sql.tokens import shorten
 from dyno.workloads.replay.logs import PREPARED
 from dyno.workloads.replay.statements import Dialect
 
-#: Whoever may log in may begin here.
+#: Any user who may log in may begin here.
 ANYWHERE = "postgres"
 #: What has a plan.
 PLANNED = re.compile(r"\s*+\(?\s*+(select|insert|update|delete|with|values|table|merge)\b", re.I)

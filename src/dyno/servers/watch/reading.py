@@ -303,7 +303,7 @@ class WatchRecord:
         """Set a damaged segment aside, at least for us."""
         self._segments.remove(segment)
         self._lost.append(segment)
-        with suppress(OSError):  # it is somebody else's, or on a medium that nobody writes to
+        with suppress(OSError):  # it is another user's, or on a read-only medium
             set_aside(segment)
 
     def leave_out_unreadable(self) -> bool:

@@ -150,7 +150,7 @@ class WatchStore:
             for part in self._find_superseded():
                 if part.hour == each.begins:
                     shutil.rmtree(part.folder)
-            # renamed first, so that nobody meets half a segment
+            # renamed first, so that no reader finds half a segment
             aside = self.folder / ASIDE
             _clear(aside)
             each.folder.rename(aside)

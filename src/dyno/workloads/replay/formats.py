@@ -266,7 +266,7 @@ def _decode(opened: IO[bytes]) -> Iterator[io.TextIOWrapper]:
     try:
         yield decoding
     finally:
-        # whoever opened it closes it
+        # its opener closes it
         decoding.detach()
 
 
