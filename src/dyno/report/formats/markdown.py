@@ -150,7 +150,7 @@ def _tell_worst(changed: Sequence[NamedRow]) -> Iterator[Block]:
 
 
 def _describe_others(rows: Sequence[NamedRow], changed: Sequence[NamedRow]) -> str:
-    """`22 other measurements did not change beyond the margin: 20 not slower (at most …), …`."""
+    """`22 other measurements: 20 not slower (at most 1.1 % worse), 2 inconclusive (…)`."""
     left = len(changed) - CHANGED
     cut = f"{left} more that changed stand below. " if left > 0 else ""
     ends: dict[str, list[float]] = {}
@@ -165,7 +165,7 @@ def _describe_others(rows: Sequence[NamedRow], changed: Sequence[NamedRow]) -> s
         for word, own in ends.items()
     ]
     what = words.format_count(others, "other measurement" if changed else "measurement")
-    return f"{cut}{what} did not change beyond the margin: {', '.join(told)}."
+    return f"{cut}{what}: {', '.join(told)}."
 
 
 def _describe_cut(rows: Sequence[NamedRow]) -> str:
