@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import fsspec
 import pytest
 from disk_runs import READ, make_side
 from disk_runs import make_run as make_disk_run
 from made_rates import make_blocks, make_plan
+from mixed_runs import write_home
 from msgspec.structs import replace
 from nightly_runs import make_build
 
@@ -101,6 +104,24 @@ def test_a_disk_that_got_slower_is_flagged_by_operations_and_latency_and_no_buil
         "rate_per_s",
         "latency_ns_p99",
     }
+
+
+def test_runs_of_every_kind_in_a_bucket_tell_what_those_of_a_folder_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+    home, url = write_home(tmp_path / "runs"), "memory://bucket/kinds"
+    counts = home / "20260103T000000Z-null@100us-vs-null@120us-vs-null@101us" / "counts"
+    shutil.copytree(home / "20260110T000000Z-count", counts / "01-select")
+    files = fsspec.filesystem("memory")
+    files.put(f"{home}/", url, recursive=True)
+    said = []
+    for place in (str(home), url, url):
+        assert run_words(["history", place]) == 0
+        said.append(capsys.readouterr().out)
+    files.rm("/bucket", recursive=True)
+    assert said[0] == said[1] == said[2]
+    assert "1 step in 1 series of instruction counts" in said[0] and "left out" not in said[0]
 
 
 def test_what_no_rate_holds_is_left_out_by_name_and_is_no_low_point(tmp_path: Path) -> None:
