@@ -15,7 +15,9 @@ from dyno.cli import run_words
 from dyno.cli.disk import tell_disks
 from dyno.cli.judged_run import RunOptions
 from dyno.cli.terminal.explanation import print_explanation
+from dyno.record.disk import DISK_RECORD
 from dyno.record.explanation import REST, Explanation, PathStage, StagePart
+from dyno.runs.run_folder import write_json
 
 CASES = ROOT / "docs/evidence/log-fixtures.md"
 ROW = re.compile(r"^\| ([^|]+) \| [^|]+ \| `(tests/[^`]+)` \| (.+) \|$", re.MULTILINE)
@@ -123,7 +125,8 @@ def test_the_p99_of_a_flush_is_told_and_in_json_all_of_each_job(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Case 32."""
-    tell_disks(tmp_path, make_run([make_side()], [LOG]), RunOptions(json_file=tmp_path / "x.json"))
+    write_json(tmp_path / DISK_RECORD, run := make_run([make_side()], [LOG]))
+    tell_disks(tmp_path, run, RunOptions(json_file=tmp_path / "x.json"))
     said = capsys.readouterr().out
     assert "sync p99" in said and "900 µs" in said
     (job,) = json.loads((tmp_path / "x.json").read_text())["jobs"]
