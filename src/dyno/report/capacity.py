@@ -181,7 +181,7 @@ def build_capacity(
 def build_answer(plan: CapacityPlan, verdict: CapacityVerdict) -> list[doc.Block]:
     sides, level = plan.run.candidates, format_level(plan.run).removesuffix(" interval")
     named = name_rows(plan, verdict)
-    head = [build_headline(sides, verdict)] if named or verdict.overall == "invalid" else []
+    head = [build_headline(sides, verdict)] if verdict.overall != "measured" else []
     rows = [
         (
             side.candidate,

@@ -195,7 +195,7 @@ def list_reasons(verdict: Verdict, named: Sequence[NamedRow]) -> list[str]:
             for n in row.notes
         ]
     found += [f"{doubt.audit}: {doubt.sentence}" for doubt in verdict.doubts]
-    if verdict.reason:
+    if verdict.reason and named:
         found.append(_begin_sentence(verdict.reason))
     elif not verdict.complete:
         found.append("The run is not complete: this is what has been measured so far")

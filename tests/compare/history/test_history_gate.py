@@ -75,7 +75,7 @@ def test_a_doubtful_comparison_says_so_first_and_why_on_the_terminal(
     assert "exit code 4 for a doubtful verdict, with --strict" in capsys.readouterr().out
     page = (Path(made) / "report.html").read_text()
     assert '<p class="box doubt">Doubtful: 1.9' in page
-    assert "<title>fake: doubtful: slower</title>" in page
+    assert "<title>1.8 vs 1.9: doubtful: slower</title>" in page
 
 
 def test_a_fresh_comparison_rejects(runs: Path, gate: Gate) -> None:

@@ -5,7 +5,6 @@ intervals, interim analyses and words of every comparison (METHOD.md, The words)
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -22,7 +21,7 @@ from dyno.judge.stats.simulate import compute_clopper_pearson
 from dyno.judge.stats.verdict import adjust_holm, choose_verdicts
 from dyno.record import Comparison, Doubt, VerdictName
 from dyno.record.disk import DiskErrorRates, DiskFinding, DiskJob, DiskRun, DiskSide, DiskVerdict
-from dyno.record.verdict import WORST_FIRST, Overall, find_overall
+from dyno.record.verdict import WORST_FIRST, find_overall
 
 ALPHA = 0.05
 #: Blocks at which a comparison is judged.
@@ -39,9 +38,18 @@ def judge_disks(run: DiskRun) -> DiskVerdict:
     wrong = next((it.sentence for it in findings if it.soundness == "invalid"), "")
     if not rows and (wrong or len(run.sides) > 1):
         overall = "invalid" if wrong else "inconclusive"
+    blocks = f"{run.blocks} block{'s' * (run.blocks != 1)}"
+    few = f"{blocks} of {BLOCKS_LEAST} that a comparison takes at least"
+    sentence = f"Invalid: {wrong}" if wrong else f"Inconclusive: {few}."
+    if overall == "measured":
+        jobs = f"{len(run.jobs)} job{'s' * (len(run.jobs) != 1)}"
+        sentence = f"{jobs}, {blocks}; a second path would be compared."
+    elif rows and overall != "invalid":
+        sentence = f"{build_result_clause(overall, rows)}."
     return DiskVerdict(
         overall=overall,
-        sentence=_describe_run(run, overall, rows, wrong),
+        sentence=sentence,
+        reason=few if overall == "inconclusive" and not rows else "",
         complete=is_over(run),
         comparisons=rows,
         findings=findings,
@@ -142,16 +150,3 @@ def is_over(run: DiskRun) -> bool:
     """Is no block missing?"""
     blocks = run.blocks
     return blocks >= run.analyses[-1] or (blocks in run.analyses and is_decided(run))
-
-
-def _describe_run(run: DiskRun, overall: Overall, rows: Sequence[Comparison], wrong: str) -> str:
-    """The verdict in a sentence."""
-    if overall == "invalid":
-        return f"Invalid: {wrong}"
-    blocks = f"{run.blocks} block{'s' * (run.blocks != 1)}"
-    if overall == "measured":
-        jobs = len(run.jobs)
-        return f"{jobs} job{'s' * (jobs != 1)}, {blocks}; a second path would be compared."
-    if not rows:
-        return f"Inconclusive: {blocks} of {BLOCKS_LEAST} that a comparison takes at least."
-    return f"{build_result_clause(overall, rows)}."
