@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Set
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -241,7 +241,8 @@ def tell_result(
     from dyno.report.html.page import render_result, replace_file
 
     page = replace_file(folder / "report.html", render_result(result))
-    read_home(LocalHome(folder))  # keeps what a history needs of it
+    with suppress(UsageError):  # it has no history
+        read_home(LocalHome(folder))  # which keeps its points
     if asked.json_file:
         write_json_file(asked.json_file, told())
     if not asked.quiet:
