@@ -280,6 +280,7 @@ impl LuaState {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let text_in_lua = self.lua.create_string(text).map_err(internal)?;
         if prelude::is_pgbench(&self.path, text) && !plan.is_line_of_sysbench() {
+            api::add_scripts(&self.lua, &self.raw, &self.shared).map_err(internal)?;
             self.assemble(prelude::PGBENCH, prelude::PGBENCH_PARTS)?;
             return self.call("run_pgbench", (text_in_lua, name));
         }

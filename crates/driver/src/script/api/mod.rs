@@ -34,10 +34,15 @@ pub fn table(lua: &Lua, shared: &SharedHandle) -> mlua::Result<Table> {
     raw.numbers()?;
     raw.texts()?;
     raw.pauses()?;
+    Ok(raw.table)
+}
+
+/// Adds what only scripts of pgbench's language call: a state without one is smaller for it.
+pub fn add_scripts(lua: &Lua, table: &Table, shared: &SharedHandle) -> mlua::Result<()> {
+    let raw = RawTable { lua, table: table.clone(), shared };
     raw.scripts()?;
     raw.script_play()?;
-    raw.clients()?;
-    Ok(raw.table)
+    raw.clients()
 }
 
 /// Its address is what Lua yields while a request is under way: no script has it, and it costs
