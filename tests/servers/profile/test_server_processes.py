@@ -196,7 +196,7 @@ def test_of_several_embedded_engines_one_has_layers_and_the_others_are_named() -
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 #: Plays a command as an ordinary user, who may not import from root's folders.
 AS_NOBODY = """
-import importlib.readers, os, sys
+import heapq, importlib.readers, os, sys
 import rich.color, rich.console, rich.table, rich.text
 from dyno import cli, driver
 from dyno.cli import profile
