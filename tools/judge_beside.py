@@ -27,7 +27,10 @@ try:
     from dyno.record.decode import encode
 except ImportError:
     from dataclasses import asdict as encode
-from dyno.runs.run_folder import RunFolder
+try:
+    from dyno.runs.run_folder import RunFolder
+except ImportError:
+    from dyno.compare.run_folder import RunFolder
 from dyno.judge.analysis.judge import judge
 folder = RunFolder(Path(sys.argv[1]))
 # a checkout may be older than these names

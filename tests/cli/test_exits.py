@@ -195,6 +195,19 @@ def test_a_reader_that_leaves_is_no_failure() -> None:
     assert read.stdout.splitlines()[-1] in ("0", "141")
 
 
+@pytest.mark.parametrize(("is_written", "overall"), [(True, "slower"), (False, "failed")])
+def test_a_reader_who_goes_away_leaves_the_verdict_in_its_file(
+    is_written: bool, overall: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "verdict.json"
+    file.write_text("of an earlier run")
+    with pytest.raises(BrokenPipeError), exits.write_failure(file):
+        if is_written:
+            exits.write_json_file(file, {"overall": "slower"})
+        raise BrokenPipeError
+    assert json.loads(file.read_text())["overall"] == overall
+
+
 #: What a help needs none of.
 NO_HELP = "rich scipy numpy jinja2 msgspec hashlib dyno.record dyno.workloads dyno.engines"
 NO_TEST = "scipy.stats dyno.engines dyno.host.checks dyno.driver dyno.instruments.time.run"

@@ -266,7 +266,10 @@ def add_traceback_hint(fault: DynoError, error: Exception) -> DynoError:
 
 @contextmanager
 def write_failure(file: Path) -> Iterator[None]:
-    """Writes what a command fails by into the file of its `--json`, and lets it fail."""
+    """Write what a command fails by into the file of its `--json`, and let it fail. A reader who
+    goes away (`| head`) leaves what the command has written there.
+    """
+    before = _find_identity(file)
     try:
         yield
     except (click.exceptions.Exit, click.Abort):
@@ -276,6 +279,10 @@ def write_failure(file: Path) -> Iterator[None]:
 
         if isinstance(error, KeyboardInterrupt):
             code, fault = INTERRUPTED_EXIT, DynoError("interrupted", hint=" ".join(error.args))
+        elif isinstance(error, BrokenPipeError):
+            if _find_identity(file) != before:
+                raise
+            code, fault = PIPE_EXIT, DynoError("nobody read the output any more")
         else:
             fault = as_dyno_error(error)
             code = USAGE_EXIT if isinstance(fault, TrialFailed) else fault.exit_code
@@ -283,6 +290,15 @@ def write_failure(file: Path) -> Iterator[None]:
         with suppress(OSError):  # the command's own error is the one to be told
             write_json_file(file, told)
         raise
+
+
+def _find_identity(file: Path) -> tuple[int, int] | None:
+    """Return what changes when a file is written; None if there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
 
 
 def write_json_file(file: Path, told: object) -> None:

@@ -184,10 +184,13 @@ def show_progress(
 
 def tell_verdict(folder: RunFolder, asked: RunOptions) -> Verdict:
     from dyno.report.accepted import list_accepted
+    from dyno.report.export import build_result, to_json_result
     from dyno.report.rehearsal import build_first_rows
     from dyno.report.sections import verdict
 
     book = derive_files(folder)
+    if asked.json_file:  # before a reader of what is printed may go away
+        write_json_file(asked.json_file, to_json_result(book.verdict, asked.losses))
     if not asked.quiet:
         if book.verdict.rehearsal:
             screen.draw_document(build_first_rows(book), screen.choose_screen_columns())
@@ -199,7 +202,7 @@ def tell_verdict(folder: RunFolder, asked: RunOptions) -> Verdict:
             screen.print_line(line)
         for name, said in _list_further(folder, book, asked.strict):
             screen.print_line(f"{name:<8}{said}")
-    _write_files(book, asked)
+    write_formats(asked, lambda: build_result(book))
     return book.verdict
 
 
@@ -216,14 +219,6 @@ def _list_further(folder: RunFolder, book: Book, strict: bool) -> Iterator[tuple
         yield "again", build_repeat_command(book.run)
     if book.verdict.doubts and not strict:
         yield "strict", "exit code 4 for a doubtful verdict, with --strict"
-
-
-def _write_files(book: Book, asked: RunOptions) -> None:
-    from dyno.report.export import build_result, to_json_result
-
-    if asked.json_file:
-        write_json_file(asked.json_file, to_json_result(book.verdict, asked.losses))
-    write_formats(asked, lambda: build_result(book))
 
 
 def tell_result(
