@@ -146,7 +146,7 @@ def list_leftovers() -> list[Path]:
 def _is_ours(path: Path) -> bool:
     try:
         seen = path.lstat()
-    except FileNotFoundError:  # whoever made it has ended since the folder was listed
+    except FileNotFoundError:  # its maker has ended since the folder was listed
         return False
     named = OURS.fullmatch(path.name) and not stat.S_ISLNK(seen.st_mode)
     return bool(named) and os.geteuid() in (0, seen.st_uid)

@@ -30,7 +30,7 @@ class Item:
     temporary things; `age_s` since its last use.
 
     `stays` says why it may not be just now: a run that is being played, or what such a run uses.
-    `free` answers False where somebody began to use it meanwhile.
+    `free` returns False if it came into use meanwhile.
     """
 
     kind: str
@@ -93,7 +93,7 @@ def command(names: tuple[str, ...], kind: str | None, older: float, larger: int,
 
 
 def free_or_say(item: Item) -> bool:
-    """Frees an item; where somebody began to use it meanwhile, says so and answers False."""
+    """Free an item; if it came into use meanwhile, say so and return False."""
     try:
         if item.free() is not False:
             return True

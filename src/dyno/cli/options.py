@@ -157,7 +157,7 @@ class RenamedChoice(click.Choice[str]):
 
 
 class Word(click.ParamType[str]):
-    """A word that is checked later, by whoever knows it; `known` serves the shell's completion."""
+    """A word that is checked later, by its reader; `known` serves the shell's completion."""
 
     def __init__(self, name: str, known: Callable[[], Iterable[str]]) -> None:
         self.name, self.known = name, known

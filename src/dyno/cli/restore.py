@@ -16,7 +16,7 @@ def command(dry_run: bool) -> None:
 
     A control of the whole host (governor, thp, swap …) records the old value first. A run restores
     it when it ends, and a new run does so for a killed one. This command does it now, from any
-    folder. A setting that somebody has changed since is left alone. Exits with 0 if everything is
+    folder. A setting that was changed since is left alone. Exits with 0 if everything is
     restored, and with 64 if something could not be.
     """
     from dyno.host.controls import list_knobs_of_root, put_back

@@ -106,7 +106,7 @@ def list_notes(library: Library, options: ServeOptions) -> Iterator[str]:
     yield "the pages show all that the records hold: questions, statements, names of hosts"
     if not is_loopback(options.host):
         yield (
-            "whoever reaches this host and has the token can read them; it is plain HTTP, so have "
+            "all who reach this host and have the token can read them; it is plain HTTP, so have "
             "TLS before it, or stay on 127.0.0.1 and use `ssh -L`"
         )
     elif not options.token:

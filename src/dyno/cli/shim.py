@@ -47,7 +47,7 @@ def write_launcher(file: Path) -> Path:
     ours = f"-m dyno.cli {file.name}"
     if file.exists() and ours not in file.read_text(errors="replace"):
         raise UsageError(f"{file} already exists", hint="name another folder")
-    # -P: a module in the folder where somebody calls it is none of ours
+    # -P: a module in the current folder is none of ours
     launch = f'exec {shlex.quote(sys.executable)} -P {ours} "$@"'
     file.write_text(f"#!/bin/sh\n{launch}\n")
     file.chmod(0o755)

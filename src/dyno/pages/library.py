@@ -46,7 +46,7 @@ class Library:
         self._progress = ReadProgress("What is read is kept for the next time.")
 
     def begin(self) -> None:
-        """Reads them for the first time beside whoever asks meanwhile."""
+        """Read them for the first time, beside requests."""
         self._first = start_aside(self.list_runs)
 
     def wait_for_list(self) -> None:

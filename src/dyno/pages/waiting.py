@@ -56,7 +56,7 @@ def start_aside(work: Callable[[], T]) -> Future[T]:
     def keep_promise() -> None:
         try:
             promised.set_result(work())
-        except Exception as error:  # whoever asks for the result gets it
+        except Exception as error:  # the reader of the result gets it
             promised.set_exception(error)
 
     threading.Thread(target=keep_promise, daemon=True).start()

@@ -71,7 +71,7 @@ class StatementTally(Record):
 
     `text` has `?` in the place of literals, and is cut where it is long; `digest` is that of the
     whole, empty for all texts beyond those kept apart. `failed` of those `sent` were refused by the
-    engine, whoever caught the error. `rows_changed` is what the engine reported, `rows_expected`
+    engine, caught anywhere. `rows_changed` is what the engine reported, `rows_expected`
     what the script says that it must be (None: it says nothing). Of each user's executions between
     two ramp-ins of a slice the first 1,024 were looked at, `sketched` of them in as many
     `sketches`: their values fall into 64 classes by chance, of which they met `value_classes`,

@@ -1,4 +1,4 @@
-"""A document as data: what a section of a report says, whoever draws it (`render/`).
+"""A document as data: what a section of a report says, for any renderer (`render/`).
 
 A section knows records and no renderer, a renderer knows blocks and no section. Width, alignment,
 escaping and colour are the renderer's.

@@ -1,6 +1,6 @@
 """What other programs read of a run: `trials.csv`, and the result that `--json` writes.
 
-`trials.csv` has every number of every trial, for whoever wants to judge for himself; a row of
+`trials.csv` has every number of every trial, to be judged by others; a row of
 `--json` is one comparison, flat, with plain names.
 """
 

@@ -226,7 +226,7 @@ def _explain_open(named: Sequence[NamedRow]) -> list[str]:
 
 
 def shorten_cause(cause: Cause, where: str) -> str:
-    """Its first clauses, which say most; instructions that were counted, which somebody asked for;
+    """Its first clauses, which say most; instructions, if they were counted;
     and that all of it does not explain the difference; `where` the others stand.
     """
     clauses = cause.clauses

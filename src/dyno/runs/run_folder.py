@@ -1,7 +1,7 @@
 """A run on disk: its folder, its files by name, the list of all runs, and what leaves one.
 
 A file is read and checked, and written whole or not at all, whatever kills us; only we may read it
-(`private_files`). A lock on the folder says that somebody plays the run.
+(`private_files`). A lock on the folder says that the run is being played.
 """
 
 from __future__ import annotations
@@ -352,7 +352,7 @@ class RunFolder:
         return self.path / "logs" / f"{number:04}.log"
 
     def find_loaded_list(self, number: int) -> Path:
-        """Where trial `number` lists what it loaded into somebody's server, while it is there."""
+        """Where trial `number` lists what it loaded into an attached server, while it is there."""
         return self.path / LOADED / f"{number:04}.json"
 
     @contextmanager

@@ -1,6 +1,6 @@
 """The runs below a folder, of each kind, and what a list tells of each (`record/run_summary.py`).
 
-Links are not followed: what is listed lies where somebody said that runs lie.
+Links are not followed: what is listed lies in the folder of runs.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ from dyno.runs.run_folder import create_run
 WORKS_S = (0.3, 2.0)
 RESTS_S = (2.0, 12.0)
 
-#: Burns a core for a stretch, rests for another, until it is killed or whoever wanted it has died.
+#: Burns a core for a stretch, rests for another, until it or its parent is killed.
 CODE = """
 import os, random, sys, time
 cores, seed, works, rests, parent = sys.argv[1:]

@@ -1,6 +1,6 @@
 """Runs in object storage, or wherever else `fsspec` opens (`s3://bucket/runs`, `memory://runs`).
 
-Whoever may read there is `fsspec`'s affair, and its credentials are its own. A run is copied to
+Access and credentials are `fsspec`'s affair. A run is copied to
 this machine to be read, and the copy is removed. Whether its points are those of its records is
 told by the sizes of all, which a listing has anyway.
 """

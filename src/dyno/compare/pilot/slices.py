@@ -45,7 +45,7 @@ SHORTER_S = (0.005, *SLICES_S)
 #: Of engines that run on and have one user each. Of several, some are still under way when the
 #: others begin, and the difference looks smaller than it is.
 SHORTEST_S = (0.001, 0.002, *SHORTER_S)
-#: Whoever wakes late for a slice begins its first event late, and those that follow it. Where few
+#: A side that wakes late for a slice begins its events late. Where few
 #: events fill a slice and all take alike, they come to stand in step with it, and the slices hold
 #: more or fewer of them than their rate says (`audits/interleaving.py` looks whether they do).
 EVENTS_LEAST = 20

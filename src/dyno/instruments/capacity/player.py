@@ -1,7 +1,7 @@
 """One block: every candidate started once on fresh data, and the steps of their searches.
 
 Where all engines may be up at once they take steps in turn, in a random order for each round, and
-whoever has none is suspended; a neighbour or a warm cache then meets all alike. Else one restart
+a side without one is suspended; a neighbour or a warm cache then meets all alike. Else one restart
 follows the other.
 """
 

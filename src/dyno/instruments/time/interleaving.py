@@ -3,7 +3,7 @@
 What else a host does is slow: it meets neighbouring slices alike, and cancels in their ratio. The
 drivers know whose slice it is from the clock alone (`schedule/timeline.rs`); here is the rest: the
 order of the turns, and where the trials of a block meet before and after each phase. `switch.py`
-lets the engine of whoever has no turn stand still.
+suspends the engine of a side that has no turn.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 unfinished entries of the cache.
 
 A lock that the kernel frees with its holder tells a dead Dyno's from a living one's; what was
-touched just now stays in any case, since whoever makes a folder locks it a moment later. Tables in
+touched just now stays in any case, since its maker locks it a moment later. Tables in
 somebody's server are dropped by `dyno resume` alone: a list of names is no proof of whose they are.
 
 

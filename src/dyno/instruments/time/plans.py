@@ -118,7 +118,7 @@ def read_plans_of_values(plan: Plan, job: TrialJob, log: OrderedLog) -> dict[str
 def note_texts(
     job: TrialJob, phases: Sequence[PhaseRecord], examples: Sequence[StatementExample]
 ) -> None:
-    """Keeps what the phases sent, for whoever asks it again."""
+    """Keep what the phases sent, to ask it again."""
     runs = {each.digest: each.executions for each in examples}
     texts = (
         KnownText(each.text, each.kind, runs.get(each.digest, ()))

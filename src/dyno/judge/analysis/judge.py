@@ -1,7 +1,7 @@
 """The judge: a run and its trials in, a verdict out (docs/METHOD.md).
 
 It reads records only. `instruments/time/run.py` calls `analyse_now` after each block, and `judge`
-gives the verdict so far to whoever wants it; both see the same blocks and apply the same rule. Each
+gives the verdict so far; both see the same blocks and apply the same rule. Each
 interim analysis uses exactly its own number of valid blocks, the first ones played; blocks beyond
 wait for the next interim analysis. Nothing is kept from an earlier analysis: the words always
 follow from the intervals shown.

@@ -1,7 +1,7 @@
 """Writes a run as one zip file, and opens one: records, logs and the page made from them.
 
 A record is scrubbed value by value and stays a record; a log line by line. What is derived is made
-anew from the scrubbed records, by whoever packs (`derive`), so that it holds nothing else. All of
+anew from the scrubbed records, when packing (`derive`), so that it holds nothing else. All of
 it is then searched for the names that it must not hold.
 """
 

@@ -131,7 +131,7 @@ def _estimate_memory_bytes(side: Candidate, prepared: Prepared | RunDraft) -> in
 
 
 def check_empty(prepared: Prepared | RunDraft) -> None:
-    """`UsageError` where a script of it would load beside tables of somebody's."""
+    """`UsageError` where a script of it would load beside the user's tables."""
     found = ((prepared.engines[name], build) for name, build in prepared.builds.items())
     check_no_tables(found, prepared.workloads)
 
@@ -152,7 +152,7 @@ def check_connections(prepared: Prepared | RunDraft) -> None:
 def check_no_tables(
     sides: Iterable[tuple[Engine, Build]], workloads: Sequence[WorkloadPlan]
 ) -> None:
-    """`UsageError` where a script would load data beside tables that are somebody's.
+    """`UsageError` where a script would load data beside the user's tables.
 
     After each trial the script's `cleanup` drops its tables, and a script may well load into, and
     drop, what was there before. One that loads nothing drops nothing either.
