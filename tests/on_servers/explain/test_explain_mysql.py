@@ -287,7 +287,7 @@ def test_a_stored_function_is_executed_read_only_and_named(server: Server) -> No
     found = explain(url_of(server), "SELECT count_them()")
     assert any("count_them()" in remark for remark in found.remarks)
     # the server profiles what the function executes, and not the statement
-    assert any("SHOW PROFILE does not tell" in remark for remark in found.remarks)
+    assert any("SHOW PROFILE does not show" in remark for remark in found.remarks)
     with pytest.raises(UsageError, match="the statement writes"):
         explain(url_of(server), "SELECT add_one()")
     assert ask(server.session, "SELECT count(*) FROM orders WHERE id = 0") == [["0"]]
@@ -330,14 +330,14 @@ def test_statements_inside_a_function_are_told_and_so_is_what_would_tell_its_sta
         found = explain(url_of(server), "SELECT count_all()")
         (inner,) = [it for it in found.inner if it.sql.startswith("SELECT count(*) INTO n")]
         assert inner.runs == 1 and inner.us > 0 and "rows examined" in inner.facts[0]
-        assert any("SHOW PROFILE does not tell" in remark for remark in found.remarks)
+        assert any("SHOW PROFILE does not show" in remark for remark in found.remarks)
         assert ask(server.session, SWITCHED) == before and len(found.switches) == 4
         ask(server.session, *found.switches[:2])
         told = explain(url_of(server), "SELECT count_all()")
         ask(server.session, *found.switches[2:])
         assert {"parse", "open tables", "optimise", "execute"} <= times_of(told).keys()
         assert not told.switches
-        assert not any("SHOW PROFILE does not tell" in remark for remark in told.remarks)
+        assert not any("SHOW PROFILE does not show" in remark for remark in told.remarks)
         assert ask(server.session, SWITCHED) == before
 
 
