@@ -13,10 +13,10 @@ from itertools import pairwise
 from math import exp
 
 from dyno.compare.history.confirm import build_confirm_command
-from dyno.compare.history.points import ExactRepeats, Point
+from dyno.compare.history.points import ExactRepeats, Point, build_history_point
 from dyno.compare.history.series import sort_by_build
 from dyno.judge.analysis.counts import ALPHA, CountChange, judge_change
-from dyno.record import FlaggedChange, HistoryPoint, HistorySeries
+from dyno.record import FlaggedChange, HistorySeries
 from dyno.record.count import CandidateCount
 
 #: A series of fewer points has no step.
@@ -37,7 +37,7 @@ def build_exact_series(points: Sequence[Point]) -> HistorySeries:
         metric=first.metric,
         engine=first.engine,
         alike=dict(first.alike),
-        points=tuple(_build_point(each) for each in ordered),
+        points=tuple(build_history_point(each, exp(each.value)) for each in ordered),
         tested=len(ordered) >= POINTS_LEAST,
         levels=tuple(map(exp, logs)),
         flagged_changes=tuple(
@@ -63,21 +63,6 @@ def find_steps(points: Sequence[ExactRepeats]) -> dict[int, CountChange]:
         if change.word in ("slower", "faster") or (may_be and at == len(counted) - 1):
             steps[at], level = change, each
     return steps
-
-
-def _build_point(point: Point) -> HistoryPoint:
-    return HistoryPoint(
-        run=point.folder,
-        began_utc=point.began_utc,
-        candidate=point.spec,
-        version=point.version,
-        build=dict(point.build),
-        restarts=point.restarts,
-        value=exp(point.value),
-        low=None,
-        high=None,
-        path=point.source.place,
-    )
 
 
 def _build_change(

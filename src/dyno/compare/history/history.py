@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from dyno import private_files
 from dyno.builds import cache
@@ -24,6 +25,7 @@ from dyno.compare.history.points import (
     Point,
     ReadRun,
     SeriesConditions,
+    build_history_point,
 )
 from dyno.compare.history.series import (
     PointSeries,
@@ -228,26 +230,14 @@ def _build_point(point: Point, metric: Metric, relative: bool) -> HistoryPoint:
     low, high = point.low, point.high
     if low is not None and high is not None:
         low, high = sorted((_convert_log(low, metric), _convert_log(high, metric)))
-    return HistoryPoint(
-        run=point.folder,
-        began_utc=point.began_utc,
-        candidate=point.spec,
-        version=point.version,
-        build=dict(point.build),
-        restarts=point.restarts,
-        value=_convert_log(point.value, metric),
+    beside = point.beside if relative else None
+    return replace(
+        build_history_point(point, _convert_log(point.value, metric)),
         low=low,
         high=high,
-        slowdown_percent=to_percent(point.value - point.beside.value)
-        if relative and point.beside
-        else None,
-        host=_find_id(point.host),
-        path=point.source.place,
+        slowdown_percent=to_percent(point.value - beside.value) if beside else None,
+        host=dict(point.host).get("id", ""),
     )
-
-
-def _find_id(host: Sequence[tuple[str, str]]) -> str:
-    return next((value for name, value in host if name == "id"), "")
 
 
 def _does_level_stand(at: int, levels: Sequence[float]) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 from msgspec import Raw
 
 from dyno.builds import cache
-from dyno.record import Metric, decode
+from dyno.record import HistoryPoint, Metric, decode
 from dyno.record.schema import Finite, Record
 
 #: What decides how points come out: records, their judging, conditions.
@@ -188,6 +188,22 @@ class _PointsFile(Record):
     played_bytes: int
     losses: tuple[str, ...]
     points: list[_Row]
+
+
+def build_history_point(point: Point, value: float) -> HistoryPoint:
+    """Return the point as a history has it, with `value` in the metric's unit and no interval."""
+    return HistoryPoint(
+        run=point.folder,
+        began_utc=point.began_utc,
+        candidate=point.spec,
+        version=point.version,
+        build=dict(point.build),
+        restarts=point.restarts,
+        value=value,
+        low=None,
+        high=None,
+        path=point.source.place,
+    )
 
 
 class PointsReader:
