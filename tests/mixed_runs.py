@@ -13,6 +13,7 @@ from fakes import make_design, make_phase, make_run, make_trials, make_workload
 from made_profiles import make_profile
 from made_rates import make_blocks, make_plan
 from msgspec.structs import replace
+from program_runs import write_program_run
 
 from dyno.instruments.capacity.folder import create_folder
 from dyno.judge.analysis.judge import judge
@@ -118,7 +119,7 @@ def write_home(home: Path) -> Path:
         home, {"null@120us": slow, "null@101us": STEADY}, day=3, workloads=make_two_workloads()
     )
     write_comparison(home, {"null@130us": [0.3, 0.3]}, day=4, judged=False)
-    for write in (write_count, write_capacity, write_disks, write_profile):
+    for write in (write_count, write_capacity, write_disks, write_program_run, write_profile):
         write(home)
     return home
 

@@ -139,6 +139,11 @@ PACKAGES = {
         "record builds host/processes host/checks host/controls judge/stats judge/analysis"
         " runs/run_folder runs/run_summary instruments/time report",
     ),
+    "instruments/program": _package(
+        "programs that print a number, as TOML files: started in blocks, judged",
+        "record builds host/checks judge/stats judge/analysis runs/run_folder runs/run_summary"
+        " instruments/time report",
+    ),
     "instruments/server": _package(
         "profiles of servers in use, which `servers/profile` takes, as runs that are listed and"
         " shown",

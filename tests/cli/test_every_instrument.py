@@ -16,6 +16,7 @@ from mixed_runs import (
     write_disks,
     write_profile,
 )
+from program_runs import write_program_run
 
 from dyno.cli import run_words
 from dyno.errors import UsageError
@@ -29,6 +30,7 @@ WRITERS = {
     "count": write_count,
     "capacity": write_capacity,
     "disk": write_disks,
+    "program": write_program_run,
     "profile": write_profile,
 }
 EXPERIMENT = """candidates = ["null@1ms", "null@2ms"]

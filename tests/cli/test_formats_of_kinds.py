@@ -11,6 +11,7 @@ import pytest
 from made_old_runs import draw_counts
 from mixed_runs import STEADY, write_capacity, write_comparison, write_count, write_disks
 from mixed_runs import write_profile as write_server_profile
+from program_runs import write_program_run
 from rehearsed import make_book
 
 from dyno.cli import run_words
@@ -31,6 +32,7 @@ KINDS: dict[str, tuple[Callable[[Path], Path], set[str]]] = {
     "count": (write_count, {*FORMATS} - {"hyperfine"}),
     "capacity": (write_capacity, set(FORMATS)),
     "disk": (write_disks, set(FORMATS)),
+    "program": (write_program_run, set(FORMATS)),
     "server": (write_server_profile, {"markdown"}),
 }
 OF_REHEARSALS = {"markdown", "github", "junit", "parquet"}

@@ -399,6 +399,17 @@ class RunFolder:
         if homes.parent != self.path.absolute():
             homes.chmod(0o711)
 
+    @contextmanager
+    def hold_homes(self) -> Iterator[Path]:
+        """That folder, empty at first, held while a run is played, and gone at the end."""
+        self.clear_homes()
+        self.make_homes()
+        try:
+            with scratch.hold(self.find_homes()):
+                yield self.find_homes()
+        finally:
+            self.clear_homes()
+
     def clear_homes(self) -> str:
         """Removes the engines' data, those of torn trials too; answers why some stay, a sentence,
         empty where none do.

@@ -4,30 +4,19 @@ intervals, interim analyses and words of every comparison (METHOD.md, The words)
 
 from __future__ import annotations
 
-import math
-from typing import cast
-
-import numpy as np
 from msgspec.structs import replace
 
 from dyno.instruments.disk.audits import judge_run
-from dyno.judge.analysis.rows import build_row
+from dyno.judge.analysis.block_pairs import BLOCKS_LEAST, BlockPair, compare_blocks
 from dyno.judge.analysis.sentence import build_result_clause
-from dyno.judge.stats.interim_analyses import InterimAnalyses, choose_analyses_up_to
-from dyno.judge.stats.interval import compute_t_interval
-from dyno.judge.stats.log_ratio import to_log, to_percent
-from dyno.judge.stats.power import compute_detectable
+from dyno.judge.stats.interim_analyses import choose_analyses_up_to
 from dyno.judge.stats.simulate import compute_clopper_pearson
-from dyno.judge.stats.verdict import adjust_holm, choose_verdicts
 from dyno.record import Comparison, Doubt, VerdictName
-from dyno.record.disk import DiskErrorRates, DiskFinding, DiskJob, DiskRun, DiskSide, DiskVerdict
+from dyno.record.disk import DiskErrorRates, DiskFinding, DiskRun, DiskVerdict
 from dyno.record.verdict import WORST_FIRST, find_overall
 
-ALPHA = 0.05
 #: Blocks at which a comparison is judged.
 ANALYSES = choose_analyses_up_to(10)
-#: Fewer blocks have no spread.
-BLOCKS_LEAST = 2
 
 
 def judge_disks(run: DiskRun) -> DiskVerdict:
@@ -63,47 +52,28 @@ def compare_sides(run: DiskRun, findings: tuple[DiskFinding, ...] = ()) -> tuple
     if len(run.sides) < 2 or run.blocks < BLOCKS_LEAST:
         return ()
     base, *others = run.sides
-    pairs = [(side, job) for side in others for job in run.jobs]
-    analyses = InterimAnalyses(run.analyses, ALPHA)
-    level = analyses.compute_level(run.blocks)
-    intervals = [
-        compute_t_interval(np.array(_collect_logs(run, base, *pair)), level) for pair in pairs
-    ]
-    p_values = adjust_holm(np.array([analyses.adjust_p(it.p, run.blocks) for it in intervals]))
-    rows = []
-    for (side, job), interval, p in zip(pairs, intervals, p_values, strict=True):
-        word = choose_verdicts(
-            interval,
-            to_log(run.margin_percent),
-            blocks=run.blocks,
-            last=run.blocks >= analyses.maximum,
-            significant=p <= ALPHA,
+    asked = [(side, job) for side in others for job in run.jobs]
+    pairs = [
+        BlockPair(
+            run.find_metric(job.name),
+            base.name,
+            side.name,
+            run.compute_rates(base.name, job.name),
+            run.compute_rates(side.name, job.name),
         )
+        for side, job in asked
+    ]
+    rows = compare_blocks(pairs, run.analyses, run.margin_percent)
+    judged = []
+    for (side, job), row in zip(asked, rows, strict=True):
         own = [
             it for it in findings if any(it.covers(each.name, job.name) for each in (base, side))
         ]
         wrong = any(it.soundness == "invalid" for it in own)
-        names, metric = (base.name, side.name), run.find_metric(job.name)
-        rates = (compute_mean_rate(run, base, job), compute_mean_rate(run, side, job))
-        seen = compute_detectable(run.blocks, float(interval.sd), level)
-        rows.append(
-            replace(
-                build_row(metric, names, rates, interval, run.margin_percent, run.blocks),
-                mde80_percent=to_percent(seen),
-                p_value=float(p),
-                verdict="invalid" if wrong else cast("VerdictName", str(word)),
-                doubts=tuple(
-                    Doubt(it.audit, it.sentence) for it in own if it.soundness == "doubtful"
-                ),
-            )
-        )
-    return tuple(rows)
-
-
-def _collect_logs(run: DiskRun, base: DiskSide, side: DiskSide, job: DiskJob) -> list[float]:
-    """The log of the time ratio of an operation, by block."""
-    ours, theirs = (run.compute_rates(each.name, job.name) for each in (base, side))
-    return [math.log(one / other) for one, other in zip(ours, theirs, strict=True)]
+        doubts = tuple(Doubt(it.audit, it.sentence) for it in own if it.soundness == "doubtful")
+        word: VerdictName = "invalid" if wrong else row.verdict
+        judged.append(replace(row, verdict=word, doubts=doubts))
+    return tuple(judged)
 
 
 def measure_error_rates(run: DiskRun) -> DiskErrorRates | None:
@@ -133,12 +103,6 @@ def _judge_part(run: DiskRun, blocks: range) -> tuple[Comparison, ...]:
         if all(row.verdict != "inconclusive" for row in rows):
             break
     return rows
-
-
-def compute_mean_rate(run: DiskRun, side: DiskSide, job: DiskJob) -> float:
-    """The geometric mean over the blocks, in operations a second; 0 without one."""
-    rates = run.compute_rates(side.name, job.name)
-    return math.exp(sum(map(math.log, rates)) / len(rates)) if rates else 0.0
 
 
 def is_decided(run: DiskRun) -> bool:

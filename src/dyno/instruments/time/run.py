@@ -105,7 +105,7 @@ def play_run(
     """
     with folder.hold_alone():
         check_folder_space(folder, prepared)
-        with _share_entries(prepared), make_engine_homes(folder):
+        with _share_entries(prepared), folder.hold_homes():
             rules, played = rules or Rules(), folder.read_trials()
             length = RunLength(prepared, budget_s, rules.clock)
             with _sample_phases(prepared.run, rules.tools) as sampler:
@@ -189,24 +189,11 @@ def _share_entries(prepared: Prepared) -> AbstractContextManager[None]:
 @contextmanager
 def make_temporary_run() -> Iterator[RunFolder]:
     """A run's folder of which nothing stays, whose homes a server's user can reach."""
-    with (
-        scratch.make_folder("play", scratch.find_temporary_folder()) as place,
-        make_engine_homes(RunFolder(place)) as folder,
-    ):
-        private_files.make_folder(folder.path / "logs")
-        yield folder
-
-
-@contextmanager
-def make_engine_homes(folder: RunFolder) -> Iterator[RunFolder]:
-    """A folder for the engines' data, empty at first and gone at the end."""
-    folder.clear_homes()
-    folder.make_homes()
-    try:
-        with scratch.hold(folder.find_homes()):
+    with scratch.make_folder("play", scratch.find_temporary_folder()) as place:
+        folder = RunFolder(place)
+        with folder.hold_homes():
+            private_files.make_folder(folder.path / "logs")
             yield folder
-    finally:
-        folder.clear_homes()
 
 
 #: Asked for the load of a trial: the design's loads, workload, trials so far, block, bytes of data.

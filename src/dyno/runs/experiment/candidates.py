@@ -77,7 +77,10 @@ def parse_candidate(text: str) -> Spec:
     spelled = _spell_address(text)
     match = _SPEC.fullmatch(spelled)
     if match is None:
-        raise UsageError(f"'{mask_word(text)}' does not name a candidate", hint=f"write {FORM}")
+        hint = f"write {FORM}"
+        if "command:" in text:
+            hint = f"`dyno program {text.replace('command:', '')}` plays a program by its file"
+        raise UsageError(f"'{mask_word(text)}' does not name a candidate", hint=hint)
     keys = dict(_parse_pairs(text, match["keys"] or ""))
     if match["url"]:
         keys = {name: unquote(value) for name, value in keys.items()}
