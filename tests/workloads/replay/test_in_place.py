@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 import tomllib
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from repository import ROOT
@@ -23,6 +26,8 @@ from dyno.workloads.replay.in_place import (
     empty_literals,
     taint_definitions,
 )
+from dyno.workloads.replay.layout import lay_out
+from dyno.workloads.replay.sessions import Bounds
 
 NASTY = tomllib.loads((ROOT / "tests" / "golden/nasty_statements.toml").read_text())
 DOLLARS, BACKTICKS = Quoting(True, False, True), Quoting(False, True, False)
@@ -107,6 +112,34 @@ def test_a_text_is_left_out_where_a_session_may_read_it_in_two_ways(sets: str, t
     both = rules.with_readings([sets, "SET NAMES utf8"])
     assert len(both.readings) == 2
     assert isinstance(both.judge("SELECT 'plain', \"too\" FROM item"), Allowed)
+
+
+def ship(line: str) -> str:
+    """The line as Docker writes it, in two pieces that cut a word."""
+    first, second = line[: line.find("sql_mo") + 6], line[line.find("sql_mo") + 6 :]
+    pieces = (line,) if "sql_mo" not in line else (first, second)
+    written = (json.dumps({"log": it, "stream": "stdout", "time": "2026"}) for it in pieces)
+    return "".join(f"{it}\n" for it in written)
+
+
+@pytest.mark.parametrize("write", [str, ship])
+def test_a_log_is_judged_by_what_a_session_is_set_to_later(
+    write: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+    counts = []
+    for number, sets in enumerate(("SET Sql_Mode = 'ANSI'", "SET sql_mode = 'ANSI_QUOTES'")):
+        texts = (r'SELECT "a\" , w(1) -- "', "SELECT 1", sets)
+        lines = [f"2026-01-01T00:00:01.000000Z\t    7 Query\t{text}\n" for text in texts]
+        log = tmp_path / f"{number}.log"
+        log.write_text("".join(map(write, lines)))
+        bounds = Bounds(rules=(SERVERS["mysql"],))
+        selection = lay_out(log, False, lambda _: None, bounds).selection
+        counts.append({why: it.count for why, it in selection.left_out.items()})
+    assert counts == [
+        {"with SET that is not known to be harmless": 1},
+        {"that call a function not known to read only": 1},
+    ]
 
 
 def test_standard_conforming_strings_are_followed() -> None:

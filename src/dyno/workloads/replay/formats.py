@@ -188,7 +188,7 @@ def _read_whole(reader: LogReader, file: LogFile, limit: int) -> Log:
 
     shippers = ", ".join(it.shipper.name for it in file.unwrappings)
     kind = f"{log.kind}, shipped by {shippers}" if shippers else log.kind
-    return replace(log, kind=kind, entries=read_entries())
+    return replace(log, kind=kind, entries=read_entries(), is_shipped=bool(shippers))
 
 
 @dataclass(frozen=True)
@@ -326,6 +326,21 @@ _REFUSED = {
     b"\x0a\x0d\x0d\x0a": ("a capture of packets", "replay the server's own log"),
 }
 _TAR_AT, _TAR = 257, b"ustar"
+
+
+_PIECE = 1 << 20
+
+
+def has_mark(path: Path, marks: Sequence[bytes]) -> bool:
+    """Return whether a log holds one of these bytes, in letters of either size."""
+    rest, overlap = b"", max(map(len, marks)) - 1
+    with open_log(path) as opened:
+        while piece := opened.read(_PIECE):
+            text = (rest + piece).lower()
+            if any(mark in text for mark in marks):
+                return True
+            rest = text[-overlap:]
+    return False
 
 
 @contextmanager

@@ -23,8 +23,8 @@ from pathlib import Path
 from dyno.builds import Say, cache
 from dyno.errors import UsageError
 from dyno.printable import escape_line
-from dyno.workloads.replay.formats import LogFile, read_log
-from dyno.workloads.replay.in_place import Allowed, ServerRules, judge_for_all
+from dyno.workloads.replay.formats import LogFile, has_mark, read_log
+from dyno.workloads.replay.in_place import READING_MARKS, Allowed, ServerRules, judge_for_all
 from dyno.workloads.replay.logs import OTHERS, PREPARED, Log, LogEntry, has_odd_bytes, insert_values
 from dyno.workloads.replay.order import EVENT, LENGTH, encode, encode_values, write_order
 from dyno.workloads.replay.sessions import (
@@ -207,8 +207,10 @@ def lay_out(
         log_file = Path("statements")
     file = log_file if isinstance(log_file, LogFile) else LogFile(log_file)
     path = file.path
-    if bounds.rules and known is None:
-        # what a session may be set to read otherwise is known before anything is judged
+    # what a session may be set to read otherwise is known before anything is judged; a shipper may
+    # have cut a word in two
+    may_set = bounds.rules and known is None
+    if may_set and (read_log(file).is_shipped or has_mark(path, READING_MARKS)):
         widened = (
             each.with_readings(it.sql for it in read_log(file, bounds.limit).entries)
             for each in bounds.rules

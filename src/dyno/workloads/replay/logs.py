@@ -142,6 +142,7 @@ class Log:
     read: `unread`, lines that a replay cannot use, and `notes`, what the log does not separate,
     with the consequences. `has_inner`: what triggers and functions sent is written as the session's
     own. `unplayed` are those that a server has counted, and not kept as they were sent.
+    `is_shipped`: its lines came through a shipper.
     """
 
     kind: str
@@ -151,6 +152,7 @@ class Log:
     notes: Reasons = field(default_factory=Reasons)
     has_inner: bool = False
     unplayed: tuple[UnplayedStatement, ...] = ()
+    is_shipped: bool = False
 
 
 #: What may begin something in which no parameter stands; a word is read whole (`a$1`, `E'…'`).
