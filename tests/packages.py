@@ -201,6 +201,10 @@ PACKAGES = {
         "sql record driver access workloads engines host/processes profile runs/experiment"
         " servers/kit",
     ),
+    "servers/copy": _package(
+        "a running server's database as an SQL file: its schema, and a share of its rows",
+        "record builds driver access engines runs/experiment",
+    ),
     "servers/explain": _package(
         "one statement on a running server: its stages in repeated runs, and which differs first",
         "answers record driver engines runs/experiment",

@@ -439,11 +439,12 @@ def test_an_engine_is_named_only_at_home() -> None:
     word = re.compile("|".join(sorted(engines)) or "$^", re.IGNORECASE)
     for path in package_files():
         # the kit is for servers of one family, and for no other; a watch asks each for its tables,
-        # a profile for its statements, and answers know how each session's texts quote; DuckDB
-        # makes and reads the file of an index
+        # a profile for its statements, a copy for its schema, and answers know how each session's
+        # texts quote; DuckDB makes and reads the file of an index
         if shown(path) == "src/dyno/answers/ordering.py":
             continue
-        if package_of(path) not in {"engines", "servers/kit", "servers/watch", "servers/profile"}:
+        at_home = {f"servers/{it}" for it in ("kit", "watch", "profile", "copy")}
+        if package_of(path) not in at_home | {"engines"}:
             named = word.findall(without_docstrings(path))
             assert not named, f"{shown(path)} names the engine {named[0]}; ask for a capability"
 

@@ -33,7 +33,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     "words,sentence,hint",
     [
         ([*SIDES, *DATA], "a rehearsal needs a log", "--log FILE"),
-        ([*SIDES, *LOG], "a rehearsal needs a copy of the data", "--data FILE"),
+        ([*SIDES, *LOG], "a rehearsal needs a copy of the data", "--from URL"),
         ([*SIDES[:1], *LOG, *DATA], "a rehearsal has two sides (got 1)", "OLD NEW"),
         ([*SIDES, "null", *LOG, *DATA], "a rehearsal has two sides (got 3)", "one upgrade"),
         (
@@ -83,6 +83,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ([*SIDES, *LOG, *DATA, "--save", "./shop.sql"], "--save and --data name one file", "other"),
         ([*SIDES, *LOG, *DATA, "--save", "gone/a"], "cannot write gone/a", "--save FILE"),
         ([*SIDES, *LOG, *DATA, "--speed", "1"], "unknown option '--speed'", "did you mean"),
+        ([*SIDES, *LOG, *DATA, "--rows", "9"], "--rows needs --from", "--from URL"),
+        ([*SIDES, *LOG, *DATA, "--from", "x"], "--from and --data cannot be", "leave out one"),
+        ([*SIDES, *LOG, "--from", "mysql@9.7"], "'mysql@9.7' names no server", "mysql://user@"),
         ([*SIDES, *LOG, *DATA, "--blocks", "1"], "the number of blocks is out of range", "3 to"),
     ],
 )

@@ -19,6 +19,7 @@ from dyno.errors import UsageError
 if TYPE_CHECKING:
     from dyno.cli.workload_words import ChosenLog
     from dyno.instruments.time.saved_answers import SavedAnswers
+    from dyno.record import LeftOut
     from dyno.runs.experiment.candidates import Spec
     from dyno.workloads.replay.logs import Log
 
@@ -42,6 +43,19 @@ BLOCKS = 8
     metavar="URL",
     help="In the place of --log: the statements that a running server has counted, with samples "
     "of values where it keeps some. It is only read.",
+)
+@click.option(
+    "--from",
+    "source",
+    metavar="URL",
+    help="In the place of --data: a running server's database, of which the schema and a share of "
+    "the rows are copied. It is only read.",
+)
+@click.option(
+    "--rows",
+    type=click.IntRange(1),
+    metavar="N",
+    help="With --from, rows of a table at most, the last ones by its key.  [default: 100000]",
 )
 @click.option(
     "--upgrade-folder",
@@ -99,6 +113,7 @@ def command(**words: Any) -> int:
     from dyno.runs.resolve.config_files import apply_config
 
     _check_words(words)
+    copied = _copy_source(words) if words["source"] else ()
     asked = judged_run.read_asked(words)
     judged_run.check_formats(asked, "a rehearsal", MEASURED | {"statement classes"})
     save, old_answers = words["save"], words["old_answers"]
@@ -119,7 +134,7 @@ def command(**words: Any) -> int:
         fixed["statement_log"] = _read_statements(words["statements"])
     chosen = choose_log(words | fixed)
     assert chosen, "a log is named"
-    measuring = replace(measuring, left_out=chosen.left_out)
+    measuring = replace(measuring, left_out=(*chosen.left_out, *copied))
     options, command = chosen.options, judged_run.quote_command()
     made = experiments.compare_candidates(
         words["candidates"], chosen.script, options, measuring, command
@@ -200,13 +215,42 @@ def _check_words(words: dict[str, Any]) -> None:
     elif not words["log"]:
         hint = "--log FILE, a server's log of statements, or --statements URL"
         raise UsageError("a rehearsal needs a log", hint=hint)
-    if not words["data"]:
-        raise UsageError("a rehearsal needs a copy of the data", hint="--data FILE, a dump of OLD")
+    _check_data(words)
     if words["untimed"] and (words["blocks"] or words["budget"]):
         word = "--blocks" if words["blocks"] else "--budget"
         raise UsageError(f"{word} and --no-time cannot be combined", hint=f"leave out {word}")
     if words["save"]:
         _check_saved(words)
+
+
+def _check_data(words: dict[str, Any]) -> None:
+    """`UsageError` where nothing makes the copy, or two things do."""
+    source = words["source"]
+    if not (words["data"] or source):
+        hint = "--data FILE, a dump of OLD; or --from URL, a running server"
+        raise UsageError("a rehearsal needs a copy of the data", hint=hint)
+    if words["rows"] and not source:
+        raise UsageError("--rows needs --from", hint="name the server: --from URL")
+    for name in ("data", "old_answers"):
+        if source and words[name]:
+            option = f"--{name.replace('_', '-')}"
+            hint = "leave out one; a copy that was made can be named again: --data FILE"
+            raise UsageError(f"--from and {option} cannot be combined", hint=hint)
+
+
+def _copy_source(words: dict[str, Any]) -> tuple[LeftOut, ...]:
+    """Make the data of a running server's database; answer what of it is left out, told."""
+    from dyno import driver
+    from dyno.servers.copy import MOST_ROWS, copy_database
+
+    most = words["rows"] or MOST_ROWS
+    say = judged_run.print_progress
+    made = copy_database(driver.ask, words["source"], words["candidates"], most, say)
+    for it in made.left_out:
+        screen.print_line(f"not copied: {it.count:,} {it.why} ({it.where})", err=True)
+    screen.print_line(f"copied; to play on the same again: --data {made.path}", err=True)
+    words["data"] = str(made.path)
+    return made.left_out
 
 
 def _check_saved(words: dict[str, Any]) -> None:

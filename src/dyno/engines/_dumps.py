@@ -208,8 +208,8 @@ def _list_sql(folder: Path) -> Iterator[Path]:
 
 
 PROGRAM = "pg_restore"
-#: Where Debian's packages and others put it within a build in the cache.
-_PLACES = (f"*/*/usr/lib/postgresql/*/bin/{PROGRAM}", f"*/*/bin/{PROGRAM}")
+#: Where Debian's packages and others put programs within a build in the cache.
+_PLACES = ("*/*/usr/lib/postgresql/*/bin/", "*/*/bin/")
 _SYSTEM = Path("/usr/lib/postgresql")
 #: An archive's list of contents, and all of it: large ones take hours.
 LIST_S, RESTORE_S = 60.0, 86_400.0
@@ -237,12 +237,14 @@ def write_as_sql(archive: Path, into: Path) -> None:
     raise UsageError(f"pg_dump's archive {archive} cannot be read", cause=cause, hint=hint)
 
 
-def list_programs() -> list[Path]:
-    """Every `pg_restore` of this machine, the newest first: it reads what older ones wrote."""
-    fetched = (file for place in _PLACES for file in cache.find_root().glob(place))
-    found = {*_SYSTEM.glob(f"*/bin/{PROGRAM}"), *fetched}
-    newest_first = sorted(found, key=_read_version, reverse=True)
-    system = shutil.which(PROGRAM)
+def list_programs(name: str = PROGRAM) -> list[Path]:
+    """Every program of PostgreSQL's client by this name on this machine, the newest first: it reads
+    what older ones wrote.
+    """
+    fetched = (file for place in _PLACES for file in cache.find_root().glob(f"{place}{name}"))
+    found = {*_SYSTEM.glob(f"*/bin/{name}"), *fetched}
+    newest_first = sorted(found, key=read_release, reverse=True)
+    system = shutil.which(name)
     return [*newest_first, *([Path(system)] if system else [])]
 
 
@@ -260,6 +262,7 @@ def build_command(program: Path) -> list[str]:
     return [str(loader), "--library-path", ":".join(map(str, folders)), str(program)]
 
 
-def _read_version(program: Path) -> int:
+def read_release(program: Path) -> int:
+    """Return a program's release by where it lies; 0 where that does not say."""
     numbers = re.findall(r"postgresql/(\d+)/", str(program))
     return int(numbers[-1]) if numbers else 0
