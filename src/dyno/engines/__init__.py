@@ -180,8 +180,9 @@ class ReadsInPlace(Protocol):
 @runtime_checkable
 class ReadsSql(Protocol):
     """An engine whose tables an SQL file can make, in the dialect of the driver's session of this
-    kind. `tables_sql` lists the tables of a session's database, quoted. `own_databases` are the
-    server's, which a dump of all has, too; `has_use`: a connection may go to another database.
+    kind. `tables_sql` lists the tables of a session's database, quoted, and may tell of each the
+    columns that the server alone writes, a line each. `own_databases` are the server's, which a
+    dump of all has, too; `has_use`: a connection may go to another database.
     """
 
     session_kind: ClassVar[str]

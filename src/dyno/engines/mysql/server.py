@@ -132,8 +132,11 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
     embedded: ClassVar[bool] = False
     session_kind: ClassVar[str] = "mysql"
     tables_sql: ClassVar[str] = (
-        "SELECT CONCAT('`', REPLACE(table_name, '`', '``'), '`') FROM information_schema.tables"
-        " WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' ORDER BY 1"
+        "SELECT CONCAT('`', REPLACE(t.table_name, '`', '``'), '`'), GROUP_CONCAT(c.column_name"
+        " SEPARATOR '\\n') FROM information_schema.tables t LEFT JOIN information_schema.columns c"
+        " ON c.table_schema = t.table_schema AND c.table_name = t.table_name"
+        " AND c.extra REGEXP 'VIRTUAL|STORED|PERSISTENT' WHERE t.table_schema = DATABASE()"
+        " AND t.table_type = 'BASE TABLE' GROUP BY t.table_name ORDER BY 1"
     )
     in_order: ClassVar[ServerWords] = ServerWords(
         opening=("SET timestamp = {second}, rand_seed1 = 1, rand_seed2 = 2",),

@@ -110,8 +110,11 @@ class Engine(
     deep_sql: ClassVar[tuple[str, ...]] = ("CREATE EXTENSION IF NOT EXISTS amcheck", CHECKS)
     session_kind: ClassVar[str] = "postgres"
     tables_sql: ClassVar[str] = (
-        "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables"
-        " WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1"
+        "SELECT format('%I.%I', n.nspname, c.relname), (SELECT string_agg(a.attname, E'\\n') FROM"
+        " pg_attribute a WHERE a.attrelid = c.oid AND (a.attidentity = 'a'"
+        " OR to_jsonb(a)->>'attgenerated' <> '')) FROM pg_class c"
+        " JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p')"
+        " AND n.nspname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1"
     )
     in_order: ClassVar[ServerWords] = ServerWords(
         process="SELECT pg_backend_pid()",

@@ -152,8 +152,8 @@ def ask_contents(
         why = f"others had taken {FIRST_S:g} s"
         replies.replies += (Reply(each, None, why) for each in left)
         (tables,) = conversation.ask_whole(session, [tables_sql])
-        for (table,) in tables.answer.rows[:TABLES]:
-            ask_table(ask, str(table))
+        for row in tables.answer.rows[:TABLES]:
+            ask_table(ask, str(row[0]), *row[1:2])
     replies.seconds = time.monotonic() - began_s
 
 
@@ -175,8 +175,14 @@ def _ask_reads(
     return list(left.values())
 
 
-def ask_table(ask: Callable[[AskedStatement], WholeAnswer | None], table: str) -> None:
-    """Its rows, where they are not too many, then what breaks its constraints."""
+def ask_table(
+    ask: Callable[[AskedStatement], WholeAnswer | None],
+    table: str,
+    unwritten: str | None = None,
+) -> None:
+    """Its rows, where they are not too many, then what breaks its constraints; its columns
+    `unwritten`, a line each, have values of the server alone.
+    """
     name = f"rows of {table}"
     rows = _read_number(ask(AskedStatement(name, "table", f"SELECT count(*) FROM {table}")))
     if rows is not None and rows <= TABLE_ROWS:
@@ -185,8 +191,11 @@ def ask_table(ask: Callable[[AskedStatement], WholeAnswer | None], table: str) -
     if not rows or empty is None or not 0 < len(empty.answer.columns) <= COLUMNS:
         return
     mark = "`" if table[0] == "`" else '"'
-    columns = [f"{mark}{it.name}{mark}" for it in empty.answer.columns]
-    first_type = empty.answer.columns[0].type
+    written = [it for it in empty.answer.columns if it.name not in (unwritten or "").split("\n")]
+    if not written:
+        return
+    columns = [f"{mark}{it.name}{mark}" for it in written]
+    first_type = written[0].type
     listed = ", ".join(columns)
     for number, (words, values) in enumerate(_list_violations(columns, first_type)):
         source = f"FROM {table} ORDER BY {columns[0]} DESC LIMIT 1"

@@ -99,8 +99,8 @@ class LogReplies:
                 return whole
 
             (tables,) = conversation.ask_whole(session, [tables_sql])
-            for (table,) in tables.answer.rows[:TABLES]:
-                ask_table(ask, str(table))
+            for row in tables.answer.rows[:TABLES]:
+                ask_table(ask, str(row[0]), *row[1:2])
 
     def compare(
         self, own: LogReplies, again: LogReplies | None, *, same_engine: bool
