@@ -12,7 +12,7 @@ from pathlib import Path
 from dyno import driver
 from dyno.builds.suite_tree import SuiteProgram, fetch_tree
 from dyno.driver.plan import Session
-from dyno.engines._dumps import build_command, list_programs
+from dyno.engines.postgres.client_programs import build_command, list_programs
 
 _MARIADB = ("usr/bin/mariadb-dump", "usr/bin/mariadb")
 _CLIENTS = ("mariadb-client", "mariadb-client-core")
@@ -34,8 +34,8 @@ def find_command(name: str) -> list[str]:
     """What starts the program, fetched where it is not here: `mysqldump`, or `pg_dump-18`."""
     if name.startswith("pg_"):
         word, _, version = name.partition("-")
-        found = [it for it in list_programs() if f"/{version}/" in str(it)]
-        return build_command(found[0].with_name(word))
+        found = [it for it in list_programs(word) if f"/{version}/" in str(it)]
+        return build_command(found[0])
     wanted = PROGRAMS[name]
     return [str(fetch_tree(wanted, "", lambda _: None).folder / wanted.programs[0])]
 

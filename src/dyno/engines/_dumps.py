@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import IO
 
 from dyno import subprocesses
-from dyno.builds import Say, cache, suite_tree
-from dyno.errors import HostError, UsageError
+from dyno.builds import Say, cache
+from dyno.engines.postgres.client_programs import build_command, list_programs
+from dyno.errors import UsageError
 from dyno.tails import extract_last_lines
 from dyno.workloads.replay.formats import open_log
 
@@ -207,10 +208,7 @@ def _list_sql(folder: Path) -> Iterator[Path]:
             yield file
 
 
-PROGRAM = "pg_restore"
-#: Where Debian's packages and others put programs within a build in the cache.
-_PLACES = ("*/*/usr/lib/postgresql/*/bin/", "*/*/bin/")
-_SYSTEM = Path("/usr/lib/postgresql")
+_PROGRAM = "pg_restore"
 #: An archive's list of contents, and all of it: large ones take hours.
 LIST_S, RESTORE_S = 60.0, 86_400.0
 
@@ -218,7 +216,7 @@ LIST_S, RESTORE_S = 60.0, 86_400.0
 def write_as_sql(archive: Path, into: Path) -> None:
     """Write an archive as SQL to `into`; `UsageError` if no `pg_restore` here can."""
     said = ""
-    for program in list_programs():
+    for program in list_programs(_PROGRAM):
         command = build_command(program)
         try:
             listed = subprocesses.run([*command, "--list", str(archive)], LIST_S)
@@ -233,36 +231,5 @@ def write_as_sql(archive: Path, into: Path) -> None:
             raise UsageError(f"{archive} cannot be unpacked", cause=cause)
         return
     hint = "install PostgreSQL's client, or dump as SQL: pg_dump without --format"
-    cause = said or f"there is no {PROGRAM} here"
+    cause = said or f"there is no {_PROGRAM} here"
     raise UsageError(f"pg_dump's archive {archive} cannot be read", cause=cause, hint=hint)
-
-
-def list_programs(name: str = PROGRAM) -> list[Path]:
-    """Every program of PostgreSQL's client by this name on this machine, the newest first: it reads
-    what older ones wrote.
-    """
-    fetched = (file for place in _PLACES for file in cache.find_root().glob(f"{place}{name}"))
-    found = {*_SYSTEM.glob(f"*/bin/{name}"), *fetched}
-    newest_first = sorted(found, key=read_release, reverse=True)
-    system = shutil.which(name)
-    return [*newest_first, *([Path(system)] if system else [])]
-
-
-def build_command(program: Path) -> list[str]:
-    """What starts a program: by its own release's loader, where a build in the cache has one."""
-    root = cache.find_root()
-    if not program.is_relative_to(root):
-        return [str(program)]
-    tree = root.joinpath(*program.relative_to(root).parts[:2])
-    folders = suite_tree.find_library_folders(tree)
-    try:
-        loader = suite_tree.find_loader(tree, tree)
-    except HostError:  # it runs on the system's C library
-        return [str(program)]
-    return [str(loader), "--library-path", ":".join(map(str, folders)), str(program)]
-
-
-def read_release(program: Path) -> int:
-    """Return a program's release by where it lies; 0 where that does not say."""
-    numbers = re.findall(r"postgresql/(\d+)/", str(program))
-    return int(numbers[-1]) if numbers else 0

@@ -26,8 +26,8 @@ from dyno import numbers
 from dyno.access import account
 from dyno.builds import Build, cache, compute_sha256
 from dyno.engines import MISSED, Ask, Server, _builds
-from dyno.engines._dumps import build_command
 from dyno.engines._server import libraries, process
+from dyno.engines.postgres.client_programs import build_command
 from dyno.errors import DynoError, TrialFailed
 
 #: All tables, and who speaks: what only speaks the protocol has ANALYZE, and no VACUUM.

@@ -153,7 +153,10 @@ class _Copy:
             if name in tables and not _GENERATED.search(str(extra)):
                 quoted = quote_name(str(column))
                 tables[name].columns.append(quoted)
-                tables[name].reads.append(_build_reading(quoted, str(kind).lower()))
+                kind = str(kind).lower()
+                # FLOAT shows six digits by itself
+                read = f"{quoted} + 0e0" if kind == "float" else quoted
+                tables[name].reads.append(f"HEX({quoted})" if _BYTES.fullmatch(kind) else read)
         uniques = dict[tuple[str, str], list[str | None]]()
         for name, index, column, part, nullable in keys:
             usable = column if not part and nullable != "YES" else None
@@ -243,13 +246,6 @@ class _Copy:
             self._out.write(f"SET SQL_MODE = '{mode}';\nDELIMITER ;;\n{text} ;;\nDELIMITER ;\n")
         why = "routines that the account may not see"
         return [LeftOut("dump", len(hidden), why, name_first(hidden))] if hidden else []
-
-
-def _build_reading(column: str, kind: str) -> str:
-    """Return the expression that tells a column whole: FLOAT shows six digits by itself."""
-    if _BYTES.fullmatch(kind):
-        return f"HEX({column})"
-    return f"{column} + 0e0" if kind == "float" else column
 
 
 def _write_value(value: str | None, is_bytes: bool) -> str:

@@ -21,8 +21,8 @@ from dyno.access import url
 from dyno.builds import Build
 from dyno.driver import Conversation
 from dyno.engines import Ask
-from dyno.engines._dumps import RESTORE_S, build_command, list_programs, read_release
 from dyno.engines.postgres import attached
+from dyno.engines.postgres.client_programs import build_command, list_programs, read_release
 from dyno.errors import UsageError
 from dyno.record import LeftOut
 from dyno.runs.experiment.candidates import Spec
@@ -39,6 +39,8 @@ from dyno.servers.copy.shares import (
 from dyno.tails import extract_last_lines
 
 PROGRAM = "pg_dump"
+#: What it may take: it waits for locks, and schemas may be large.
+SCHEMA_S = 3600.0
 _BEGIN = (
     "SET extra_float_digits = 3; SET DateStyle = ISO; SET IntervalStyle = postgres;"
     " SET row_security = off; SET idle_in_transaction_session_timeout = 0",
@@ -100,10 +102,10 @@ def write_copy(ask: Ask, spec: Spec, most: int, out: TextIO) -> list[LeftOut]:
         begun = read(attached.STILL_READING, *_BEGIN, "SELECT pg_export_snapshot()")
         words = ["--schema-only", "--no-owner", "--no-privileges", f"--snapshot={begun[-1][0][0]}"]
 
-        def dump(section: str) -> str:
+        def read_schema(section: str) -> str:
             return _run([*build_command(program), *words, f"--section={section}"], build)
 
-        out.write(dump("pre-data"))
+        out.write(read_schema("pre-data"))
         found, columns, keys, pairs, sequences = read(
             _TABLES, _COLUMNS, _KEYS, _REFERENCES, _SEQUENCES
         )
@@ -113,7 +115,7 @@ def write_copy(ask: Ask, spec: Spec, most: int, out: TextIO) -> list[LeftOut]:
         for table in tables:
             _write_rows(table, read, out)
         out.writelines(f"{made}\n" for (made,) in sequences)
-        out.write(_leave_out(dump("post-data"), broken))
+        out.write(_leave_out(read_schema("post-data"), broken))
         refreshed = (name for _, name, kind in found if kind == "m")
         out.writelines(f"REFRESH MATERIALIZED VIEW {name};\n" for name in refreshed)
     left = [*list_cut(tables, broken, most, "left out")]
@@ -148,7 +150,7 @@ def _run(command: Sequence[str], build: Build) -> str:
     limit_s = url.find_time_limit_s(build)
     waits = f"--lock-wait-timeout={limit_s}s"
     try:
-        done = subprocesses.run([*command, waits], RESTORE_S, environment=own)
+        done = subprocesses.run([*command, waits], SCHEMA_S, environment=own)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UsageError(f"{PROGRAM} does not read the schema", cause=str(error)) from error
     if done.returncode:
