@@ -101,7 +101,9 @@ def play_scripts(settings: PgbenchSettings, session: Session) -> int:
 
     with scratch.make_folder("pgbench") as folder:
         run = PgbenchRun(session, settings, folder / "board", choose_seed(settings))
-        run.check()
+        in_lua = run.check()
+        if settings.has("debug") and in_lua:
+            tell(f"pgbench: played in Lua, at more CPU for each transaction: {', '.join(in_lua)}")
         facts = look_at(session, settings, tell)
         lines = report.ProgressLines(settings)
 

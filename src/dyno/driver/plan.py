@@ -163,3 +163,4 @@ class Description(Record):
     size_bytes: int
     plans: tuple[PlannedStatement, ...] = ()
     brief: dict[str, str] = msgspec.field(default_factory=dict)
+    in_lua: tuple[str, ...] = ()

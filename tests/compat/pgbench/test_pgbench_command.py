@@ -20,11 +20,13 @@ from dyno.compat.pgbench.play import (
     BoardTally,
     CommandCounts,
     Moment,
+    PgbenchRun,
     PlayedRun,
 )
 from dyno.compat.pgbench.report import write_logs
 from dyno.compat.pgbench.server import ServerFacts, make_session
 from dyno.compat.pgbench.words import OPTIONS, read_words
+from dyno.driver.plan import Session
 from dyno.errors import UsageError
 
 FACTS = ServerFacts("18.1", 3)
@@ -138,6 +140,36 @@ def test_a_progress_line_tells_what_came_since_the_last() -> None:
     assert lines.format_progress(Moment(2.0, BoardTally([counts()], 0, 0, 0))).startswith(
         "progress: 2.0 s, 0.0 tps, lat 0.000 ms"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "in_lua"),
+    [
+        ("-S -r -M prepared --max-tries=3 -P 1", ()),
+        ("-S -C -l --debug", ("--connect", "--log", "--debug")),
+        ("-S -R 5 -L 7", ("--rate with --latency-limit",)),
+        ("-S -f it.sql", ("\\shell in line 2 of it.sql",)),
+    ],
+)
+def test_it_is_known_why_a_line_is_played_in_lua(
+    words: str, in_lua: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "it.sql").write_text("select 1;\n\\shell true\n")
+    settings = read_words(words.split(), {})
+    run = PgbenchRun(make_session(settings, {}), settings, tmp_path / "board", 7)
+    assert run.check() == in_lua
+
+
+@pytest.mark.parametrize("clients", [1, 3])
+def test_progress_tells_what_clients_have_played(clients: int, tmp_path: Path) -> None:
+    words = ["-f", str(tmp_path / "it.sql"), "-T", "2", "-P", "1", "-c", str(clients)]
+    (tmp_path / "it.sql").write_text("select 1;\n")
+    session: Session = {"kind": "null", "delay_ns": 10_000_000}
+    run = PgbenchRun(session, read_words(words, {}), tmp_path / "board", 7)
+    moments: list[Moment] = []
+    played = run.play(FACTS, lambda: None, moments.append)
+    assert 0 < moments[0].tally.total.done < played.tally.total.done
 
 
 def test_the_boards_columns_are_those_of_the_driver(tmp_path: Path) -> None:

@@ -89,6 +89,12 @@ def test_a_run_is_told_in_sysbenchs_order_and_blocks(plays: Plays) -> None:
     assert re.fullmatch(STATISTICS + "done\n", statistics), statistics
 
 
+def test_what_lua_plays_is_told_at_the_highest_verbosity(plays: Plays) -> None:
+    told = "DEBUG: played in Lua, at more CPU for each event: event()\n"
+    assert told in plays("s.lua", DRY, "--events=1", "--verbosity=5", "run")[1]
+    assert told not in plays("s.lua", DRY, "--events=1", "--verbosity=4", "run")[1]
+
+
 def test_a_script_that_asks_no_database_has_no_sql_statistics(plays: Plays) -> None:
     Path("n.lua").write_text("function event() end")
     code, said = plays("n.lua", "--events=3", "--histogram", "--percentile=0", "run")

@@ -154,7 +154,8 @@ function event.__call(it)
    end
    if reply == true then
       local statement = it.statements[raw.failed_statement()]
-      raise(statement.connection, statement)
+      local throw = it.raise or raise
+      throw(statement.connection, statement)
    end
    raw.name_event(it.kind)
 end

@@ -58,6 +58,17 @@ function raw.function_names()
    return found
 end
 
+-- Which of these functions are played in Lua.
+function raw.list_in_lua(names)
+   local list = {}
+   for _, name in ipairs(names) do
+      if not raw.is_event(_G[name]) then
+         list[#list + 1] = name .. "()"
+      end
+   end
+   return list
+end
+
 -- ---- what a script threw: where, in words, and whether its event shall begin anew -------------
 
 local function is_restart(thrown)

@@ -316,6 +316,7 @@ function raw.settle_options()
          end
       end
    end
+   raw.declare_known(raw.texts)
    return list
 end
 

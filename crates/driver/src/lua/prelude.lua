@@ -22,6 +22,7 @@ local connection = part("connections", raw, identity, requests)
 part("inserts", raw, requests.finish, connection, is_random)
 part("statements", raw, requests, connection)
 part("event", raw, requests.wait, requests.raise, is_random, is_choice)
+part("known_scripts", raw, identity, requests.raise)
 
 -- Every user is a state of its own, so what few scripts speak of is there for these alone.
 raw.brought_by({ "ffi", "thread_run", "execute" }, function()

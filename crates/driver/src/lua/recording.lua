@@ -38,6 +38,7 @@ function dyno.recording(laid)
 
    -- The driver plays the statements, without a step of Lua.
    function event() end
+   function raw.list_in_lua() return {} end
 
    function thread_init()
       local con = sysbench.sql.driver():connect()

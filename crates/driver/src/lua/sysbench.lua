@@ -126,6 +126,8 @@ function raw.is_in_texts(name)
    return false
 end
 
+raw.texts = texts
+
 local function see(text)
    texts[#texts + 1] = text
    raw.bring(text)

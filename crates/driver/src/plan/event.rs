@@ -426,6 +426,9 @@ pub struct Description {
     /// Options, and their values, under which all phases are over in seconds (`dyno.brief`): what a
     /// pilot plays of a script whose phases end by count.
     pub brief: BTreeMap<String, String>,
+    /// What of its events Lua plays step by step, which costs the client more: its functions, or
+    /// why a pgbench script is not played without Lua.
+    pub in_lua: Vec<String>,
 }
 
 /// A statement whose plan is held against other candidates'.

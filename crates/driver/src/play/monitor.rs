@@ -14,7 +14,7 @@ use crate::plan::error::Error;
 use crate::plan::event::{Event, Progress, StreamProgress, Usage};
 use crate::plan::parent::{Instruction, Parent, emit};
 use crate::schedule::clock::{NEVER, SECOND_NS, now_ns, ns, process_cpu_ns, wait_until};
-use crate::script::MainState;
+use crate::script::{self, MainState};
 use crate::sessions::{self, Engine};
 use crate::tally::live::LiveWorker;
 
@@ -149,6 +149,7 @@ impl PhaseMonitor<'_> {
             }
             if now >= next_ns {
                 let progress = meter.progress(now);
+                script::write_rows();
                 emit(&Event::Progress(progress.clone()))?;
                 if let Some(Err(error)) = reporter.as_mut().map(|it| it.report(&progress)) {
                     (hook_error, reporter) = (Some(error), None);

@@ -23,6 +23,9 @@ pub fn describe(plan: &Plan) -> Result<Description, Error> {
     let has_run = commands.iter().any(|name| name == "run");
     let Comment { summary, title } = opening_comment(plan)?;
     let phases = if has_run { run_phases(&state)? } else { Vec::new() };
+    let streams = phases.iter().flat_map(|phase| &phase.streams);
+    let functions: BTreeSet<&str> = streams.map(|stream| stream.function.as_str()).collect();
+    let in_lua = state.call("list_in_lua", functions.into_iter().collect::<Vec<_>>())?;
     plan.client.map_or(Ok(()), |client| client.check_phases(&phases))?;
     Ok(Description {
         summary,
@@ -32,6 +35,7 @@ pub fn describe(plan: &Plan) -> Result<Description, Error> {
         plans: declared(&state, "plans")?,
         size_bytes: size(&state)?,
         brief: brief(&state)?,
+        in_lua,
         commands,
     })
 }

@@ -46,6 +46,7 @@ pub use main_state::MainState;
 use pacing::Wait;
 pub use pacing::{Ask, Ended};
 use pgbench::Transaction;
+pub use pgbench::write_rows;
 use shared::RequestState;
 pub use watch::begin as watch;
 

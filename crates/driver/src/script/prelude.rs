@@ -20,6 +20,7 @@ pub const PARTS: &[Text] = &[
     ("help", include_str!("../lua/help.lua")),
     ("histogram", include_str!("../lua/histogram.lua")),
     ("inserts", include_str!("../lua/inserts.lua")),
+    ("known_scripts", include_str!("../lua/known_scripts.lua")),
     ("legacy", include_str!("../lua/legacy.lua")),
     ("oltp_common", include_str!("../lua/oltp_common.lua")),
     ("options", include_str!("../lua/options.lua")),

@@ -138,9 +138,11 @@ class PgbenchRun:
             progress_s=self.every_s,
         )
 
-    def check(self) -> None:
-        """Read the scripts, before any connection; `UsageError` for their errors."""
-        driver.describe(self.make_plan(ServerFacts("", 1)))
+    def check(self) -> tuple[str, ...]:
+        """Read the scripts, before any connection, and return what of them Lua plays; `UsageError`
+        for their errors.
+        """
+        return driver.describe(self.make_plan(ServerFacts("", 1))).in_lua
 
     def play(
         self,

@@ -22,7 +22,7 @@ from dyno.errors import DynoError
 #: No phase takes longer than a week.
 LONGEST_S = 7 * 86400.0
 #: sysbench's levels of `--verbosity`.
-NOTICE, INFO = 3, 4
+NOTICE, INFO, DEBUG = 3, 4, 5
 STDOUT = 1
 
 Say = Callable[[str], None]
@@ -105,6 +105,8 @@ def play_command(words: Words, plan: Plan, described: Description, say: Say) -> 
         if name in ("help", "prepare", "cleanup"):
             refuse(f"'{Path(path).name}' test does not implement the '{name}' command.")
         refuse(f"Unknown command: {name}")
+    if name == "run" and described.in_lua and words.read_number("verbosity") >= DEBUG:
+        say(f"DEBUG: played in Lua, at more CPU for each event: {', '.join(described.in_lua)}")
     with DriverProcess(plan, driver.DriverLaunch(None, stderr=STDOUT)) as process:
         limit = Limit("the script", LONGEST_S)
         while not isinstance(event := process.read_event(limit), driver.End):

@@ -209,15 +209,25 @@ local function connect()
    raw.add_to_client(CONNECTS, 1)
 end
 
--- Has a transaction more about it than the driver knows of?
-local function is_watched()
-   local opt = sysbench.opt
-   return opt.connect or log ~= nil or opt.debugging or opt.rate > 0 and opt.latency_limit_us > 0
+-- What of the command line is about a transaction that the driver does not know of.
+local function list_watched()
+   local opt, list = sysbench.opt, {}
+   list[#list + 1] = opt.connect and "--connect" or nil
+   list[#list + 1] = opt.log_part ~= "" and "--log" or nil
+   list[#list + 1] = opt.debugging and "--debug" or nil
+   list[#list + 1] = opt.rate > 0 and opt.latency_limit_us > 0 and "--rate with --latency-limit"
+      or nil
+   return list
 end
 
 -- The function that plays a client's next transaction, or goes on with one that the driver has
 -- handed over.
 function client.player(list)
+   local watched = list_watched()
+   for _, each in ipairs(watched) do
+      table.insert(user.in_lua, each)
+   end
+   client.is_watched = #watched > 0
    return function()
       local opt, drawn = sysbench.opt, raw.draw_script()
       if drawn == nil then
@@ -225,7 +235,7 @@ function client.player(list)
       end
       local script = list[drawn + 1]
       user.file = script.file
-      if not is_watched() then
+      if not client.is_watched then
          return transact(script)
       end
       local begun_us, due_us = raw.transaction_times()
@@ -271,7 +281,7 @@ function client.start(list)
    if not opt.connect then
       connect()
    end
-   if not is_watched() then
+   if not client.is_watched then
       raw.play_directly(user.con.number)
    end
 end

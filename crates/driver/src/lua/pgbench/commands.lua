@@ -185,6 +185,7 @@ end
 
 -- A command that Lua plays.
 function builder:call(body)
+   user.in_lua[#user.in_lua + 1] = ("\\%s in line %d of %s"):format(self.name, self.line, user.file)
    self:begin()
    self:add { lua = user.add_call(body) }
 end

@@ -3,7 +3,8 @@
 local raw, identity, part = ...
 
 -- One user: its connection, variables, and the file and line that it is at.
-local user = { statements = {}, all_statements = {}, commands = 0 }
+-- `in_lua`: why a transaction is played in Lua, wholly or in part.
+local user = { statements = {}, all_statements = {}, commands = 0, in_lua = {} }
 
 -- The driver has the variables.
 user.variables = setmetatable({}, {
@@ -177,6 +178,7 @@ function raw.run_pgbench(text, file)
       whole:complete(OWN, given)
    end
    scripts.compile(list)
+   function raw.list_in_lua() return user.in_lua end
    event = (user.client or scripts).player(list)
    if sysbench.opt.exit_on_abort and not user.client then
       event = exiting_on_abort(event)

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use mlua::{BString, Lua, LuaSerdeExt, LuaString, MultiValue, Value};
+use sha2::{Digest, Sha256};
 
 use super::{RawTable, answer, stop, string, unreadable};
 use crate::plan::error::Error;
@@ -195,6 +196,10 @@ impl RawTable<'_> {
             let passage = passage(&text.as_bytes(), at - 1, quoting);
             Ok(passage
                 .map_or((None, false, false), |it| (Some(it.end + 1), it.is_comment, it.is_closed)))
+        })?;
+        self.add("digest", |_, _, text: LuaString| {
+            let sum = Sha256::digest(text.as_bytes());
+            Ok(sum.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
         })?;
         self.add("transaction", |_, it, name: String| {
             it.transactions.push(name);

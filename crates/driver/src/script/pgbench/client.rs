@@ -5,10 +5,12 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use serde::Deserialize;
 
-use crate::schedule::clock::{SECOND_NS, now_ns};
+use crate::schedule::clock::now_ns;
 
 /// A row's bytes, and the cells of it.
 const ROW_BYTES: u64 = 65536;
@@ -29,8 +31,45 @@ const LAG_US_MAX: usize = 11;
 /// Columns of a command.
 const PLAYED: usize = 0;
 const SPENT_US: usize = 1;
-/// What was counted is written so often, and when the client ends.
-const EVERY_NS: u64 = SECOND_NS / 200;
+
+/// The rows of all clients of this process.
+static ROWS: Mutex<Vec<Weak<Row>>> = Mutex::new(Vec::new());
+
+/// What a client counted: it adds, and whoever tells the progress writes it down. Were each client
+/// to write its own, many of them would spend more time in the file than on the wire.
+struct Row {
+    /// The bits of doubles.
+    cells: Box<[AtomicU64]>,
+    board: PathBuf,
+    from_byte: u64,
+}
+
+impl Row {
+    fn get(&self, at: usize) -> f64 {
+        f64::from_bits(self.cells[at].load(Ordering::Relaxed))
+    }
+
+    /// Only its client changes a cell.
+    #[inline]
+    fn set(&self, at: usize, number: f64) {
+        self.cells[at].store(number.to_bits(), Ordering::Relaxed);
+    }
+
+    fn write(&self) {
+        let numbers = (0..self.cells.len()).map(|at| self.get(at).to_ne_bytes());
+        let bytes: Vec<u8> = numbers.flatten().collect();
+        // Opened anew, since a thread may have a table of files of its own. Whoever reads it sees
+        // what is missing; there is nobody here to tell.
+        let file = File::options().write(true).open(&self.board);
+        let _ = file.and_then(|it| it.write_all_at(&bytes, self.from_byte));
+    }
+}
+
+/// Writes what all clients counted until now, for who is told of the progress next.
+pub fn write_rows() {
+    let mut rows = ROWS.lock().unwrap_or_else(PoisonError::into_inner);
+    rows.retain(|row| row.upgrade().inspect(|it| it.write()).is_some());
+}
 
 /// What its command line asks of a client.
 #[derive(Deserialize)]
@@ -62,20 +101,24 @@ pub struct Client {
     pub due_us: f64,
     /// Where the columns of the command under way are, and when it began.
     command: Option<(usize, f64)>,
-    file: File,
-    cells: Vec<f64>,
-    row: Vec<u8>,
-    written_ns: u64,
+    row: Arc<Row>,
 }
 
 impl Client {
     pub fn open(options: ClientOptions) -> io::Result<Self> {
         let commands = options.commands;
-        if first_of_commands(&options) + commands * PER_COMMAND > CELLS {
+        let cells = first_of_commands(&options) + commands * PER_COMMAND;
+        if cells > CELLS {
             let words = "more commands than --report-per-command can tell apart";
             return Err(io::Error::other(format!("{words}: {commands}")));
         }
-        let file = File::options().write(true).open(&options.board)?;
+        File::options().write(true).open(&options.board)?;
+        let row = Arc::new(Row {
+            cells: std::iter::repeat_with(AtomicU64::default).take(cells).collect(),
+            board: options.board.clone(),
+            from_byte: u64::from(options.number) * ROW_BYTES,
+        });
+        ROWS.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&row));
         Ok(Self {
             options,
             ended: 0,
@@ -83,24 +126,14 @@ impl Client {
             begun_us: 0.0,
             due_us: 0.0,
             command: None,
-            file,
-            cells: Vec::new(),
-            row: Vec::new(),
-            written_ns: 0,
+            row,
         })
-    }
-
-    fn cell(&mut self, at: usize) -> &mut f64 {
-        if at >= self.cells.len() {
-            self.cells.resize(at + 1, 0.0);
-        }
-        &mut self.cells[at]
     }
 
     /// Adds to a cell of the row.
     #[inline]
     pub fn add(&mut self, at: usize, more: f64) {
-        *self.cell(at) += more;
+        self.row.set(at, self.row.get(at) + more);
     }
 
     /// A transaction begins; `due_ns` where it is paced. False: it plays no more.
@@ -134,23 +167,16 @@ impl Client {
             self.add(at + RETRIES, (tries - 1) as f64);
         }
         self.ended += 1;
-        let now_ns = now_ns();
-        let latency_us = (column == DONE && self.options.wants_latency).then(|| {
-            let latency_us = now_ns as f64 / 1e3 - self.due_us;
+        (column == DONE && self.options.wants_latency).then(|| {
+            let latency_us = now_us() - self.due_us;
             self.add(at + LATENCY_US, latency_us);
             self.add(at + LATENCY_US2, latency_us * latency_us);
             self.add(at + LAG_US, lag_us);
-            let most = self.cell(at + LAG_US_MAX);
-            *most = most.max(lag_us);
+            self.row.set(at + LAG_US_MAX, self.row.get(at + LAG_US_MAX).max(lag_us));
             let limit_us = self.options.latency_limit_us;
             self.add(at + LATE, f64::from(u8::from(limit_us > 0.0 && latency_us > limit_us)));
             latency_us
-        });
-        if now_ns - self.written_ns > EVERY_NS {
-            self.written_ns = now_ns;
-            self.write();
-        }
-        latency_us
+        })
     }
 
     /// A command begins, by its place among all, and that before it has ended.
@@ -195,15 +221,6 @@ impl Client {
             eprintln!("pgbench: client {number} receiving");
         }
     }
-
-    /// Writes what was counted.
-    pub fn write(&mut self) {
-        self.row.clear();
-        self.row.extend(self.cells.iter().flat_map(|it| it.to_ne_bytes()));
-        let from = u64::from(self.options.number) * ROW_BYTES;
-        // Whoever reads it sees what is missing; there is nobody here to tell.
-        let _ = self.file.write_all_at(&self.row, from);
-    }
 }
 
 /// Where the columns of the first command begin.
@@ -213,7 +230,7 @@ fn first_of_commands(options: &ClientOptions) -> usize {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        self.write();
+        self.row.write();
     }
 }
 
@@ -221,4 +238,44 @@ impl Drop for Client {
 #[inline]
 pub fn now_us() -> f64 {
     now_ns() as f64 / 1e3
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::testing::Folder;
+
+    #[test]
+    fn clients_counts_are_in_the_file_at_each_progress_and_when_they_end() {
+        let folder = Folder::new();
+        let board = folder.path().join("board");
+        File::create(&board).unwrap();
+        let options = |number| ClientOptions {
+            number,
+            board: board.clone(),
+            scripts: 1,
+            transactions: 0,
+            is_timed: false,
+            wants_latency: false,
+            is_paced: false,
+            latency_limit_us: 0.0,
+            commands: 0,
+            debugging: false,
+        };
+        let done = |number: usize| {
+            let bytes = std::fs::read(&board).unwrap();
+            let at = number * ROW_BYTES as usize + (SCRIPTS + DONE) * 8;
+            f64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap())
+        };
+        let mut clients = [0, 1].map(|number| Client::open(options(number)).unwrap());
+        for _ in 0..3 {
+            clients[1].end(0, DONE, 1);
+        }
+        write_rows();
+        assert_eq!((done(0), done(1)), (0.0, 3.0));
+        clients[0].end(0, DONE, 1);
+        drop(clients);
+        assert_eq!((done(0), done(1)), (1.0, 3.0));
+    }
 }

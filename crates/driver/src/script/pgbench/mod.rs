@@ -12,7 +12,7 @@ mod value;
 use mlua::BString;
 use serde::{Deserialize, Deserializer, de};
 
-pub use client::{Client, now_us};
+pub use client::{Client, now_us, write_rows};
 use draws::Generator;
 use functions::Function;
 use statement::ScriptStatement;
