@@ -101,7 +101,7 @@ def make_listed(at: int, **changes: object) -> ListedRun:
 def test_a_hundred_rows_are_a_page_and_the_others_follow() -> None:
     runs = [make_listed(at, overall="slower") for at in range(250)]
     pages = [build_list_page(runs, parse_query({"page": str(at)})).body for at in (1, 2, 3, 9)]
-    assert [page.count('<th scope="row">') for page in pages] == [PER_PAGE, PER_PAGE, 50, 50]
+    assert [page.count('<th scope="row"') for page in pages] == [PER_PAGE, PER_PAGE, 50, 50]
     assert 'href="index.html?page=2"' in pages[0] and "earlier rows" not in pages[0]
     assert "page 3 of 3" in pages[3] and "later rows" not in pages[3]
 
@@ -118,6 +118,7 @@ def test_a_hundred_rows_are_a_page_and_the_others_follow() -> None:
         ({"engine": "e2", "workload": "w"}, ["run2"]),
         ({"sort": "word"}, ["run4", "run2", "run3", "run1"]),
         ({"sort": "oldest"}, ["run4", "run3", "run2", "run1"]),
+        ({"sort": "engine-down"}, ["run2", "run1", "run3", "run4"]),
         ({"sort": "no such", "page": "-1", "kind": "comparison"}, ["run1", "run2", "run3", "run4"]),
     ],
 )

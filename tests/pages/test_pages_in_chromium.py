@@ -34,6 +34,7 @@ PAGES = {
     "disk": "/runs/20260111T000000Z-disk.html",
     "profile": "/runs/20260112-000000.html",
     "heat map": f"/heat/{SUITE}.html",
+    "matrix": "/matrix.html",
     "choice": "/beside.html",
     "two": f"/beside/{FIRST}/{SUITE}.html",
     "history": "/history.html",
@@ -176,17 +177,17 @@ def test_the_keyboard_reaches_the_content_then_the_places_then_the_filters(
 ) -> None:
     tab.open(served.address)
     names = []
-    for _ in range(13):
+    for _ in range(14):
         press(tab, "Tab")
         focused = "document.activeElement"
         names.append(tab.evaluate(f"{focused}.name || {focused}.textContent.trim()"))
         outline = tab.evaluate("getComputedStyle(document.activeElement).outlineStyle")
         assert outline != "none", names[-1]
-    assert names[:5] == [
-        *("Skip to the content", "Runs", "Side by side", "History", "Now playing"),
+    assert names[:6] == [
+        *("Skip to the content", "Runs", "Matrix", "Side by side", "History", "Now playing"),
     ]
-    assert names[5:11] == ["q", "workload", "engine", "word", "kind", "sort"]
-    assert names[11] == "Show"
+    assert names[6:12] == ["q", "workload", "engine", "word", "kind", "sort"]
+    assert names[12] == "Show"
     tab.open(served.address)
     press(tab, "Tab")
     press(tab, "Enter")
@@ -260,7 +261,14 @@ def test_a_site_opens_from_its_files_and_is_searched_sorted_and_followed(
             " it.dispatchEvent(new Event('input')); })()"
         )
         assert tab.evaluate(f"{ROWS}.filter((row) => !row.hidden).length") == 1 < total
-        tab.evaluate("document.querySelectorAll('button.sorting')[3].click()")
+        choose = (
+            "const it = document.querySelector('p.filters select:has([value=heavier])');"
+            " it.value = '{}'; it.dispatchEvent(new Event('change'));"
+        )
+        tab.evaluate(f"(() => {{ {choose.format('heavier')} }})()")
+        assert tab.evaluate(f"{ROWS}.filter((row) => row.getClientRects().length).length") == 1
+        tab.evaluate(f"(() => {{ {choose.format('')} }})()")
+        tab.evaluate("document.querySelectorAll('button.sorting')[5].click()")
         begun = tab.evaluate(f"{ROWS}.map((row) => row.querySelector('.when').dataset.value)")
         assert begun == sorted(begun)
         follow(tab, "a[href^='heat/']", "/heat/")

@@ -52,7 +52,7 @@ def name_somebody(home: Path) -> None:
 def test_a_site_has_a_list_reports_heat_maps_pairs_and_a_history(site: Path) -> None:
     found = [str(it.relative_to(site)) for it in site.rglob("*.html")]
     kinds = [name.partition("/")[0] for name in found]
-    assert {"index.html", "beside.html", "history.html"} <= set(found)
+    assert {"index.html", "matrix.html", "beside.html", "history.html"} <= set(found)
     assert (kinds.count("runs"), kinds.count("heat"), kinds.count("beside")) == (8, 4, 6)
 
 
@@ -128,7 +128,7 @@ def test_an_empty_folder_is_taken_and_a_file_is_not(tmp_path: Path) -> None:
     home = tmp_path / "runs"
     write_comparison(home, {"null@120us": STEADY})
     (tmp_path / "empty").mkdir()
-    assert write_few(home, tmp_path / "empty") == 5
+    assert write_few(home, tmp_path / "empty") == 6
     (tmp_path / "file").write_text("mine")
     with pytest.raises(UsageError, match="is no folder"):
         write_few(home, tmp_path / "file")

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 )
 @add_option("--sequential", "Restart one candidate after the other.")
 @add_option("--seed N", "Draws arrivals, requests and order.", int)
+@options.SERIES
 @options.CLIENT_HOSTS
 @options.JSON
 @options.FORMAT
@@ -144,7 +145,8 @@ def make_experiment(words: dict[str, Any]) -> Experiment:
     check_unlike(made.candidates)
     own = {"slo": ", ".join(words["slo"]), "step": words["step_s"]}
     hosts = words["client_hosts"]
-    return prepare_experiment(replace(made, client_hosts=hosts, instrument="capacity", own=own))
+    made = replace(made, client_hosts=hosts, series=words["series"] or "")
+    return prepare_experiment(replace(made, instrument="capacity", own=own))
 
 
 def _play_blocks(prepared: Prepared, folder: CapacityFolder) -> CapacityVerdict:

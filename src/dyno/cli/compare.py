@@ -58,6 +58,7 @@ COUNT_EVENTS = 10_000
 @options.BLOCKS
 @options.BUDGET
 @options.QUICK
+@options.SERIES
 @options.STRICT
 @options.VERBOSE
 @options.JSON
@@ -160,6 +161,7 @@ def read_experiment(**words: Any) -> Experiment:
         crossed=crossed,
         like=words["like"] or "",
         client_hosts=words["client_hosts"],
+        series=words["series"] or "",
     )
 
 

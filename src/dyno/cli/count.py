@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 @add_option("--stacks", "Show the calls that lead to what changed, as a tree.")
 @add_option("--phase NAME", "The workload's phase.  [default: its first]", default="")
 @add_option("--seed", "Draws the requests.", int, default=1)
+@options.SERIES
 @options.VERBOSE
 @options.NO_CLIENT_HOSTS
 @options.JSON
@@ -150,7 +151,9 @@ def _make_experiment(words: dict[str, Any]) -> Experiment:
     check_unlike(made.candidates)
     own = {name: words[name] for name in ("events", "before", "inputs", "stacks", "phase")}
     own["repeats"] = words["repeats"] or (1 if words["inputs"] > 1 else 2)
-    return prepare_experiment(replace(made, instrument="count", own=own))
+    return prepare_experiment(
+        replace(made, instrument="count", own=own, series=words["series"] or "")
+    )
 
 
 def tell_run(folder: Path, asked: RunOptions) -> Verdict:

@@ -73,6 +73,7 @@ SHORTEST_S = 0.05
     name="of_run",
 )
 @add_option("--seed", "Draws blocks and orders.", int, default=1)
+@options.SERIES
 @options.STRICT
 @options.JSON
 @options.FORMAT
@@ -183,6 +184,7 @@ def _make_plan(words: dict[str, Any]) -> DiskPlan:
         matrix=matrix,
         margin_percent=words["margin"],
         is_aa=words["is_aa"],
+        series=words["series"] or "",
         command=judged_run.quote_command(),
         commits=read_commits(find_run(words["of_run"])) if words["of_run"] else (),
     )

@@ -42,7 +42,8 @@ def choose_exit_code(history: History, since: datetime | None, *, strict: bool =
     standing = [
         each
         for series, each in history.flagged_changes
-        if each.slowdown_percent > 0 and each.stands and series.is_counted(each)
+        if each.slowdown_percent > 0 and each.stands and each.state != "accepted"
+        if series.is_counted(each)
         if series.points[each.at].began_utc >= day
     ]
     if strict and any(each.trial and each.trial.doubts for each in standing):
@@ -113,18 +114,22 @@ def print_flagged_change(series: HistorySeries, flagged: FlaggedChange, alpha: f
         format_past_verdict,
         format_point,
         format_series,
+        format_state,
+        name_ends,
     )
 
     before, after = series.points[flagged.at - 1 : flagged.at + 1]
     heading, size = screen.style_bold("flagged"), format_change_size(series, flagged, alpha)
     screen.print_line(heading, f": {format_series(series)}: {size}")
-    screen.print_line(f"  before: {format_point(before)}")
-    screen.print_line(f"  after:  {format_point(after)}")
+    for name, point in zip(name_ends(series, flagged), (before, after), strict=True):
+        screen.print_line(f"  {name + ':':<7} {format_point(point)}")
     if place := format_change_place(series, flagged):
         screen.print_line(f"  place:  {place}")
     if hosts := format_host_change(flagged):
         screen.print_line(f"  beside: {hosts}")
     screen.print_line(f"  verdict: {format_past_verdict(series, flagged)}")
+    if state := format_state(flagged):
+        screen.print_line(f"  state:   {state}")
     asked = "which functions" if flagged.is_exact else "to confirm or reject"
     screen.print_line(f"  {asked}: {flagged.confirm or flagged.why_none}")
     screen.print_gap()
@@ -167,6 +172,7 @@ def print_left_out(history: History) -> None:
     "Gate only changes to builds that were played since this day (UTC).",
     click.DateTime(["%Y-%m-%d"]),
 )
+@add_option("--series NAME", "Only runs of the series of this name.", name="series_name")
 @add_option("--reread", "Read every record again, and keep the points of each run anew.")
 def command(folders: tuple[str, ...], alpha: float, reread: bool, **words: Any) -> int:
     """Flag changes over the runs in FOLDERs, for a fresh comparison to confirm.
@@ -193,6 +199,7 @@ def command(folders: tuple[str, ...], alpha: float, reread: bool, **words: Any) 
     from dyno.compare.history.homes import read_home
     from dyno.compare.history.remote_home import open_home
     from dyno.record.decode import encode
+    from dyno.report.accepted import find_states, read_accepted
     from dyno.report.html.page import write_user_file
 
     is_gate = words["gate"] or words["strict"]
@@ -205,7 +212,8 @@ def command(folders: tuple[str, ...], alpha: float, reread: bool, **words: Any) 
     homes = [open_home(word) for word in folders or (str(find_runs_home()),)]
     with hold_collector():
         read = [read_home(home, anew=reread) for home in homes]
-        found = build_history(read, alpha)
+        found = build_history(read, alpha, words["series_name"] or "")
+    found = find_states(read_accepted(Path.cwd()), found)
     if not found.tested and (is_gate or not files):
         raise build_no_series_error(found)
     print_history(found)

@@ -188,7 +188,7 @@ def tell_verdict(folder: RunFolder, asked: RunOptions) -> Verdict:
     from dyno.report.rehearsal import build_first_rows
     from dyno.report.sections import verdict
 
-    book = derive_files(folder)
+    book = derive_files(folder, asked.losses)
     if asked.json_file:  # before a reader of what is printed may go away
         write_json_file(asked.json_file, to_json_result(book.verdict, asked.losses))
     if not asked.quiet:
@@ -235,7 +235,8 @@ def tell_result(
     from dyno.report.accepted import list_accepted
     from dyno.report.html.page import render_result, replace_file
 
-    page = replace_file(folder / "report.html", render_result(result))
+    text = render_result(replace(result, losses=asked.losses))
+    page = replace_file(folder / "report.html", text)
     with suppress(UsageError):  # it has no history
         read_home(LocalHome(folder))  # which keeps its points
     if asked.json_file:
@@ -310,8 +311,10 @@ def build_repeat_command(run: Run) -> str:
     return " ".join(words)
 
 
-def derive_files(folder: RunFolder) -> Book:
-    """Makes verdict.json, points.json, report.html and trials.csv anew from what was measured."""
+def derive_files(folder: RunFolder, losses: tuple[AcceptedLoss, ...] = ()) -> Book:
+    """Makes verdict.json, points.json, report.html and trials.csv anew from what was measured; the
+    page says which `losses` are accepted.
+    """
     from dyno.compare.history.homes import LocalHome, read_home
     from dyno.judge.analysis.judge import judge
     from dyno.report import Book, export
@@ -320,7 +323,7 @@ def derive_files(folder: RunFolder) -> Book:
     run, played = folder.read_run(), folder.read_trials()
     verdict = judge(run, played, counts=folder.read_counts())
     folder.write_verdict(verdict)
-    book = Book(folder.path, run, played, verdict, folder.read_profiles())
+    book = Book(folder.path, run, played, verdict, folder.read_profiles(), losses)
     export.write_csv(book)
     page.write_page(book)
     read_home(LocalHome(folder.path))

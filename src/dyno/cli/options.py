@@ -126,6 +126,13 @@ def parse_setting(text: str, form: str = "key=value") -> tuple[str, str]:
     return key.strip().replace("-", "_"), value.strip()
 
 
+def parse_series(text: str) -> str:
+    """The name of a series of runs, in one line."""
+    if not text.strip() or text != text.strip() or escape_line(text) != text:
+        raise ValueError(f"'{escape_line(text)}' names no series; such a name is nightly")
+    return text
+
+
 def parse_limit(text: str) -> tuple[str, float]:
     """`foreign_percent=30`: a noise limit; `foreign=30%` is the same."""
     name, percent = parse_setting(text)
@@ -367,6 +374,12 @@ QUICK: Decorator = add_option(
     "--quick", "One analysis at 5 blocks of a shortened workload; marked QUICK."
 )
 BLOCKS: Decorator = add_option("--blocks MAX", "Blocks at the last analysis.  [default: 24]", int)
+SERIES: Decorator = add_option(
+    "--series NAME",
+    "Keep this run in a series of its own in histories, such as a branch's nights, apart from "
+    "what is tried by hand.",
+    Parsed("name", parse_series),
+)
 STRICT: Decorator = add_option(
     "--strict", "Exit with 4 if an audit doubts the result.", heading=TOLD
 )

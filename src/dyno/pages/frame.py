@@ -18,9 +18,11 @@ from markupsafe import Markup
 from dyno.report.html.markup import read_asset, render
 
 #: The places of the bar.
-RUNS, BESIDE, HISTORY, LIVE = "Runs", "Side by side", "History", "Now playing"
+RUNS, MATRIX, BESIDE, HISTORY = "Runs", "Matrix", "Side by side", "History"
+LIVE = "Now playing"
 PLACES = (
     ("index.html", RUNS),
+    ("matrix.html", MATRIX),
     ("beside.html", BESIDE),
     ("history.html", HISTORY),
     ("live.html", LIVE),

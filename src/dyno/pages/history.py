@@ -5,10 +5,11 @@ and from each change one step to the comparison that tried it, and to what chang
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 
 from markupsafe import Markup
 from msgspec import structs
@@ -19,7 +20,9 @@ from dyno.pages.frame import HISTORY, SitePage, quote_key, read_template
 from dyno.pages.library import ListedRun
 from dyno.pages.waiting import ReadProgress, start_aside, wait_for_promise
 from dyno.record import FlaggedChange, History, HistorySeries
+from dyno.record.build_facts import link_commit
 from dyno.report import words
+from dyno.report.accepted import AcceptedLoss, find_states, read_accepted
 from dyno.report.charts import Chart
 from dyno.report.history import (
     build_left_out,
@@ -42,13 +45,18 @@ _CAPTION = (
     "share their hour. Thick line: the level between flagged changes. Dashed: a flagged change, "
     "with its slowdown: positive is worse."
 )
+#: Reads what the repository accepts.
+ReadLosses = Callable[[], tuple[AcceptedLoss, ...]]
 _LINK = '<a href="{{ address }}">{{ words }}</a>'
 
 
 class HistoryShelf:
-    """The history of a library's runs, made again where one of them changed."""
+    """The history of a library's runs, made again where one of them changed, or what is accepted;
+    `read_losses` reads that.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, read_losses: ReadLosses = lambda: read_accepted(Path.cwd())) -> None:
+        self._read_losses = read_losses
         self._lock, self._asking = threading.Lock(), threading.Lock()
         self._promised: Future[History] | None = None
         self._progress = ReadProgress("`dyno history` keeps what makes this quick.")
@@ -65,19 +73,23 @@ class HistoryShelf:
     def read(self, runs: Sequence[ListedRun]) -> History:
         """That of those among `runs` that have one."""
         own = [run for run in runs if run.place.instrument.has_history]
-        state = tuple((run.place.path, run.place.find_changed_ns()) for run in own)
+        losses = self._read_losses()
+        state = losses, tuple((run.place.path, run.place.find_changed_ns()) for run in own)
         with self._lock:
             if self._made is None or self._made[0] != state:
-                self._made = state, _build(own, self._progress)
+                self._made = state, _build(own, self._progress, losses)
             return self._made[1]
 
 
-def _build(runs: Sequence[ListedRun], progress: ReadProgress) -> History:
+def _build(
+    runs: Sequence[ListedRun], progress: ReadProgress, losses: tuple[AcceptedLoss, ...]
+) -> History:
     def tell(read: int) -> None:
         progress.read = read
 
     progress.total = len(runs)
-    return build_history(read_folders((run.place.path for run in runs), tell), ALPHA)
+    homes = read_folders((run.place.path for run in runs), tell)
+    return find_states(losses, build_history(homes, ALPHA))
 
 
 @dataclass(frozen=True)
@@ -143,6 +155,11 @@ def build_history_page(
         size=words.format_change_size,
         verdict=words.format_past_verdict,
         place=words.format_point,
+        ends=words.name_ends,
+        between=words.format_change_place,
+        state=words.format_state,
+        build=words.name_build,
+        commit=link_commit,
         said=format_point,
         hosts=words.format_host_change,
         look=links.look,
@@ -173,7 +190,7 @@ def _draw(series: HistorySeries, newest: int) -> Markup:
     for change in series.flagged_changes:
         first, last = max(0, change.at - AROUND), min(count, change.at + AROUND)
         if last - first < count:
-            name = f"around {series.points[change.at].candidate}"
+            name = f"around {words.name_build(series.points[change.at])}"
             windows.append((name, first, last))
     shown = (count - newest, count) if 0 < newest < count else (0, count)
     windows.sort(key=lambda window: window[1:] != shown)

@@ -15,14 +15,20 @@ from dyno.report.words import format_count
 from dyno.runs import run_summary
 
 PER_PAGE = 100
-#: Of a verdict's sentence so many characters stand in a row.
-SENTENCE_LETTERS = 150
+#: The columns: the name of one's class, its title, and how its rows are sorted in both directions.
+COLUMNS = (
+    ("name", "run", ("name", "name-down")),
+    ("workload", "workload", ("workload", "workload-down")),
+    ("engine", "engine", ("engine", "engine-down")),
+    ("kind", "kind", ("kind", "kind-down")),
+    ("word", "verdict", ("word", "word-down")),
+    ("when", "began (UTC)", ("oldest", "newest")),
+)
 #: How the rows are sorted: the name in an address, and what a heading says.
-SORTS = {
-    "newest": "newest first",
-    "oldest": "oldest first",
-    "name": "by name",
-    "word": "by verdict",
+SORTS = {"newest": "newest first", "oldest": "oldest first"} | {
+    way: f"by {title}{', reversed' * (way != ways[0])}"
+    for _, title, ways in COLUMNS[:-1]
+    for way in ways
 }
 PLAYING, DAMAGED, NOT_JUDGED, DOUBTFUL = "playing now", "damaged", "not judged", "doubtful"
 #: The mark of each word of the other kinds of runs: that of the comparison's word it stands for.
@@ -77,11 +83,21 @@ def choose_runs(runs: Sequence[ListedRun], query: ListQuery) -> list[ListedRun]:
     fitting = [run for run in runs if _matches(run, query, words)]
     if query.sort == "oldest":
         fitting.reverse()
-    elif query.sort == "name":
-        fitting.sort(key=lambda run: _name_run(run.summary).lower())
-    elif query.sort == "word":
-        fitting.sort(key=lambda run: name_word(run.summary))
+    elif query.sort != "newest":
+        column, _, down = query.sort.partition("-")
+        fitting.sort(key=lambda run: _list_cells(run.summary)[column], reverse=bool(down))
     return fitting
+
+
+def _list_cells(it: RunSummary) -> dict[str, str]:
+    """What the rows are sorted by, by column."""
+    return {
+        "name": _name_run(it).lower(),
+        "workload": ", ".join(it.workloads),
+        "engine": ", ".join(it.engines),
+        "kind": it.kind,
+        "word": name_word(it),
+    }
 
 
 def _matches(run: ListedRun, query: ListQuery, words: Sequence[str]) -> bool:
@@ -114,6 +130,7 @@ def build_list_page(runs: Sequence[ListedRun], query: ListQuery, served: bool = 
         chosen=asdict(query),
         choices=_list_choices(runs),
         sorts=SORTS,
+        heads=[_describe_head(query, *column) for column in COLUMNS],
         served=served,
         caption=f"{caption}, {SORTS[query.sort]}",
         filtered=query.address != "index.html",
@@ -124,6 +141,17 @@ def build_list_page(runs: Sequence[ListedRun], query: ListQuery, served: bool = 
         later=replace(query, page=query.page + 1).address,
     )
     return SitePage(title=f"Runs: {caption}", heading=caption, body=body, here=RUNS)
+
+
+def _describe_head(
+    query: ListQuery, name: str, title: str, ways: tuple[str, str]
+) -> tuple[str, str, str, str]:
+    """The class and title of a column, the list sorted by it, and how it is sorted by it now."""
+    at = ways.index(query.sort) if query.sort in ways else None
+    first = 1 if name == "when" else 0  # dates, the newest first
+    way = ways[first if at is None else 1 - at]
+    order = "" if at is None else ("ascending", "descending")[at]
+    return name, title, replace(query, sort=way, page=1).address, order
 
 
 def _list_choices(runs: Sequence[ListedRun]) -> list[tuple[str, str, list[str]]]:
@@ -157,19 +185,19 @@ def _describe_row(run: ListedRun) -> dict[str, object]:
     mark, standing = choose_mark(it)
     word = name_word(it)
     told = it.damage or it.sentence.removeprefix("Doubtful: ")
-    cut = f"{told[: SENTENCE_LETTERS - 1].rstrip()}…" if len(told) > SENTENCE_LETTERS else told
     return {
         "key": run.key,
         "address": quote_key(run.key),
         "title": _name_run(it),
         "kind": it.kind,
         "question": it.question,
-        "workloads": ", ".join(it.workloads),
-        "engines": ", ".join(it.engines),
+        "workloads": it.workloads,
+        "engines": it.engines,
+        "words": (word, DOUBTFUL) if it.is_doubtful else (word,),
         "word": f"{DOUBTFUL}: {word}" if it.is_doubtful else word,
         "mark": mark,
         "standing": standing,
-        "sentence": cut,
+        "sentence": told,
         "created": it.created_utc,
         "when": it.created_utc[:16].replace("T", " "),
         "group": it.group,

@@ -1,5 +1,5 @@
 "use strict";
-// The pages stand without this: it keeps a live page fresh, and sorts a table of a published site.
+// The pages stand without this: it keeps a live page fresh, and sorts and filters a table of a published site.
 (() => {
   const content = document.getElementById("content");
 
@@ -28,6 +28,25 @@
     table.tBodies[0].append(...(down ? rows.reverse() : rows));
   }
 
+  function filter(table) {
+    const rows = [...table.tBodies[0].rows], chosen = {};
+    const choices = table.parentNode.insertBefore(document.createElement("p"), table);
+    choices.className = "filters";
+    for (const name of ["workload", "engine", "verdict", "kind"]) {
+      const words = new Set(rows.flatMap((row) => row.dataset[name].split("\n")).filter(Boolean));
+      const label = choices.appendChild(document.createElement("label"));
+      const select = document.createElement("select");
+      select.append(new Option("any", ""), ...[...words].sort().map((word) => new Option(word, word)));
+      label.append(name, select);
+      select.addEventListener("change", () => {
+        chosen[name] = select.value;
+        const fits = (row) => Object.entries(chosen).every(([key, word]) => !word || row.dataset[key].split("\n").includes(word));
+        for (const row of rows) row.classList.toggle("out", !fits(row));
+      });
+    }
+  }
+
+  for (const table of document.querySelectorAll("table.filtered")) filter(table);
   for (const table of document.querySelectorAll("table.sortable")) {
     [...table.tHead.rows[0].cells].forEach((head, at) => {
       if (!head.textContent.trim()) return;

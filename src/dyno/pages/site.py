@@ -26,8 +26,10 @@ from dyno.pages.frame import SiteFrame, SitePage, build_problem_page
 from dyno.pages.heat import build_heat_page
 from dyno.pages.history import HistoryShelf, build_history_page, list_links
 from dyno.pages.library import Library, ListedRun
+from dyno.pages.matrix import build_matrix_page
 from dyno.pages.reports import read_report
 from dyno.pages.run_list import ListQuery, build_list_page
+from dyno.report.accepted import AcceptedLoss, read_accepted
 from dyno.runs.pack.archive import (
     PackOptions,
     check_hidden,
@@ -172,7 +174,11 @@ def _write_pages(
         shown.append(run)
     sound = [run for run in shown if not run.summary.damage]
     pairs = _choose_pairs(library, sound, options.pairs)
-    for name, made in _list_pages(shown, sound, pairs):
+    losses = tuple(
+        structs.replace(it, reason=hiding.hide(it.reason) if hiding else it.reason)
+        for it in read_accepted(Path.cwd())
+    )
+    for name, made in _list_pages(shown, sound, pairs, losses):
         files.append(_write(site / name, frame.build(made)))
     damages = (run.summary.damage for run in shown)
     return files, tuple(told for told in damages if told.startswith(OWN_FAULT))
@@ -187,13 +193,17 @@ def _choose_pairs(
 
 
 def _list_pages(
-    shown: Sequence[ListedRun], runs: Sequence[ListedRun], pairs: Sequence[Pair]
+    shown: Sequence[ListedRun],
+    runs: Sequence[ListedRun],
+    pairs: Sequence[Pair],
+    losses: tuple[AcceptedLoss, ...],
 ) -> Iterator[tuple[str, SitePage]]:
     yield "index.html", build_list_page(shown, ListQuery(), served=False)
+    yield "matrix.html", build_matrix_page(runs)
     yield "beside.html", build_choice_page(runs, pairs)
     for one, other in pairs:
         yield f"beside/{one.key}/{other.key}.html", build_beside_page(one, other)
-    history = HistoryShelf().read(runs)
+    history = HistoryShelf(lambda: losses).read(runs)
     links = list_links(runs, frozenset((one.key, other.key) for one, other in pairs))
     yield "history.html", build_history_page(history, links, served=False)
 

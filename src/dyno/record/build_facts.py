@@ -19,6 +19,14 @@ COMPILER = re.compile(
 COMPILED_BY = re.compile(r"\bCOMPILER=(\S+)")
 #: Options of a build that a program reports, by what they are: the report's name.
 REPORTED = {"machine": "version_compile_machine", "allocator": "version_malloc_library"}
+#: The commit at the end of what a build's record says of its source in git, in records that have
+#: no more of it.
+COMMIT = re.compile(r"^git .* \(([0-9a-f]{12})\)$")
+#: An address that a page may link to; records may be anybody's.
+REPOSITORY = re.compile(r"https?://[\w.-]+(?::\d+)?/[\w./~-]+")
+HASH = re.compile(r"[0-9a-f]{7,64}")
+#: So much of a hash tells commits apart.
+HASH_LETTERS = 12
 THREADS = re.compile(r"\b(THREADSAFE=\d)")
 
 
@@ -58,6 +66,24 @@ class BuildFacts:
         told = " (its suite's)" if self.by_suite else ""
         compiler = f"{self.compiler} {self.compiler_version}{told}" if self.compiler else ""
         return " ".join(filter(None, (compiler, self.level)))
+
+
+def find_commit(build: Mapping[str, str]) -> str:
+    """Return the first letters of the hash of a build's commit; empty if it is not from git."""
+    found = COMMIT.search(build.get("source", ""))
+    return build.get("commit", "")[:HASH_LETTERS] or (found[1] if found else "")
+
+
+def describe_commit(build: Mapping[str, str]) -> str:
+    """Return `1a2b3c4d5e6f, the first line of its message`; empty if it is not from git."""
+    return ", ".join(filter(None, (find_commit(build), build.get("subject", ""))))
+
+
+def link_commit(build: Mapping[str, str]) -> str:
+    """Return where the commit can be looked at; empty if its repository has no known address."""
+    repository, commit = build.get("repository", ""), build.get("commit", "")
+    is_known = REPOSITORY.fullmatch(repository) and HASH.fullmatch(commit)
+    return f"{repository}/commit/{commit}" if is_known else ""
 
 
 def read_build_facts(

@@ -120,6 +120,7 @@ class Count(Record):
     host: dict[str, str] = {}
     dyno: str = ""
     controls: dict[str, str] = {}
+    series: str = ""
     schema: Int64 = SCHEMA
 
     def __post_init__(self) -> None:

@@ -261,6 +261,7 @@ class DiskRun(Record):
     is_aa: bool = False
     is_traced: bool = False
     dyno: str = ""
+    series: str = ""
     schema: Int64 = SCHEMA
 
     def __post_init__(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from dyno.record.schema import SCHEMA, Int64, Record
 from dyno.record.trial import Metric
 from dyno.record.verdict import Doubt, VerdictName
@@ -49,6 +51,10 @@ class FreshComparison(Record):
     path: str = ""
 
 
+#: What is to be done about a flagged change: nothing about a gain.
+ChangeState = Literal["", "open", "accepted", "rejected", "fixed"]
+
+
 class FlaggedChange(Record):
     """A level that seems to change before the point `at` of its series (counted from 0); in 99 % of
     steps the true place is one from `first` to `last`.
@@ -63,6 +69,7 @@ class FlaggedChange(Record):
     but where it is not `is_decided`, since they vary too far to tell.
     `unlike_hosts` says, a clause each, what of a group's hosts, or of what their pilots chose,
     changed at the same place: then nobody can tell whether that brought the step or the build.
+    `state` is what is to be done about a slowdown, `state_reason` why that is so.
     """
 
     at: Int64
@@ -79,6 +86,8 @@ class FlaggedChange(Record):
     is_exact: bool = False
     is_decided: bool = True
     unlike_hosts: tuple[str, ...] = ()
+    state: ChangeState = ""
+    state_reason: str = ""
 
 
 class HistorySeries(Record):

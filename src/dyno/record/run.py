@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from msgspec.structs import replace
 
+from dyno.record.build_facts import describe_commit
 from dyno.record.calibration import Calibration
 from dyno.record.clients import ClientHost
 from dyno.record.integrity import Check
@@ -24,9 +24,6 @@ BLOCKS_MOST = 1_000_000
 #: Blocks are replayed up to so many times MAX (METHOD.md, Which blocks count).
 REPLAYS = 1.5
 
-#: The commit at the end of what a build's record says of its source in git, in records that have
-#: no more of it.
-_COMMIT = re.compile(r"^git .* \(([0-9a-f]{12})\)$")
 #: What a label tells beside a name, at most.
 LABEL_LETTERS = 60
 
@@ -77,9 +74,7 @@ class Candidate(Record):
     @property
     def commit(self) -> str:
         """`1a2b3c4d5e6f, the first line of its message`, of a build from git; empty of others."""
-        found = _COMMIT.search(self.build.get("source", ""))
-        sha = self.build.get("commit", "")[:12] or (found[1] if found else "")
-        return ", ".join(filter(None, (sha, self.build.get("subject", ""))))
+        return describe_commit(self.build)
 
     @property
     def label(self) -> str:
@@ -236,7 +231,7 @@ class Run(Record):
     records. `cpu_sampling` says how the engines' CPU time is sampled, or why it is not; None in
     old records, which have no samples. `share` is there where only a share of the experiment is
     played, `gathered` where it was put together of such. `client_hosts` are those that play the
-    load; empty: Dyno's own.
+    load; empty: Dyno's own. `series` names the series of a history that it is of (`--series`).
     """
 
     name: str
@@ -260,6 +255,7 @@ class Run(Record):
     share: DealtShare | None = None
     gathered: GatheredRun | None = None
     client_hosts: tuple[ClientHost, ...] = ()
+    series: str = ""
     schema: Int64 = SCHEMA
 
     def __post_init__(self) -> None:

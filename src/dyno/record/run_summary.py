@@ -3,6 +3,26 @@
 from __future__ import annotations
 
 from dyno.record.schema import Record
+from dyno.record.trial import Metric
+from dyno.record.verdict import Overall
+
+
+class BuildOutcome(Record):
+    """What a run says of one of its builds on a workload: the worst `verdict` of its primaries
+    against `base`, and the `metric` of the first. `build` is its commit's short hash, else its
+    version, with what was chosen beside; `subject` and `committed` are of that commit.
+    """
+
+    workload: str
+    engine: str
+    build: str
+    base: str
+    metric: Metric
+    verdict: Overall
+    is_doubtful: bool = False
+    version: str = ""
+    subject: str = ""
+    committed: str = ""
 
 
 class RunSummary(Record):
@@ -15,7 +35,7 @@ class RunSummary(Record):
     `complete` is False while something is left to be played. `host` is the stable identity of the
     host and `group` the one that a user gave it, each empty in records without one. `is_playing`
     was so when it was asked. `damage` says in a sentence why it cannot be read; the other fields
-    are empty then.
+    are empty then. `outcomes` are those of each build but the base's.
     """
 
     name: str
@@ -34,3 +54,4 @@ class RunSummary(Record):
     group: str = ""
     is_playing: bool = False
     damage: str = ""
+    outcomes: tuple[BuildOutcome, ...] = ()

@@ -17,18 +17,20 @@ from dyno.record.profile import CpuProfile, StackProfile
 
 if TYPE_CHECKING:
     from dyno.judge.analysis.run_view import RunView
+    from dyno.report.accepted import AcceptedLoss
     from dyno.report.document import Document
 
 
 @dataclass(frozen=True)
 class Book:
-    """All that a section may look at."""
+    """All that a section may look at; `losses` are those that the repository accepts."""
 
     folder: Path
     run: Run
     trials: Sequence[Trial]
     verdict: Verdict
     profiles: Sequence[StackProfile] = ()
+    losses: tuple[AcceptedLoss, ...] = ()
 
     @cached_property
     def view(self) -> RunView:

@@ -1,33 +1,42 @@
 """Losses that a repository accepts (`.dyno/accepted.toml`): told as accepted, and no failure, until
-a day. The verdict of a run stays what it is; only what is said and done about it differs.
+a day. The verdict of a run stays what it is; only what is said and done about it differs. So is the
+state of a history's flagged change: *open*, *accepted*, *rejected*, or *fixed*.
 """
 
 from __future__ import annotations
 
 import math
 import tomllib
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from msgspec import structs
+
 from dyno.errors import UsageError
-from dyno.judge.analysis.effect_words import measure_losses, name_metric
-from dyno.record import Comparison, Verdict
+from dyno.judge.analysis.effect_words import describe_verdict, measure_losses, name_metric
+from dyno.record import Comparison, FlaggedChange, History, HistorySeries, Verdict
 from dyno.record.decode import decode
+from dyno.record.history import ChangeState
 from dyno.record.schema import Record, require
+from dyno.report.names import NamedRow
 
 FILE = Path(".dyno", "accepted.toml")
 
 
 class AcceptedLoss(Record):
     """A loss of at most `size` (`"8%"`, as it is told) in `metric`, as formats name it
-    (`name_metric`; a `*` stands for anything), until that day's end in UTC.
+    (`name_metric`; a `*` stands for anything), until that day's end in UTC. With a `commit`, or its
+    beginning, only the step of a history that this one brought.
     """
 
     metric: str
     size: str | float
     reason: str
     until: date
+    commit: str = ""
 
     def __post_init__(self) -> None:
         require(self.metric.strip(), "metric", "a name")
@@ -75,6 +84,7 @@ def find_accepted(losses: tuple[AcceptedLoss, ...], row: Comparison) -> Accepted
         it
         for it in losses
         if row.verdict == "slower"
+        and not it.commit
         and fnmatchcase(name_metric(row.metric), it.metric)
         and measure_losses(row)[0] <= it.size_percent
     ]
@@ -87,6 +97,59 @@ def describe_accepted(losses: tuple[AcceptedLoss, ...], row: Comparison) -> str:
         return ""
     word = "no longer accepted since" if found.is_over else "accepted until"
     return f"{word} {found.until}: {found.reason}"
+
+
+def name_accepted(losses: tuple[AcceptedLoss, ...], rows: Sequence[NamedRow]) -> list[NamedRow]:
+    """Return the rows; one whose loss is accepted today says so."""
+    return [
+        replace(it, word=f"{describe_verdict(it.row)}, {describe_accepted(losses, it.row)}")
+        if (found := find_accepted(losses, it.row)) and not found.is_over
+        else it
+        for it in rows
+    ]
+
+
+def find_states(losses: tuple[AcceptedLoss, ...], history: History) -> History:
+    """Return the history with the state of each flagged change."""
+
+    def find(series: HistorySeries, flagged: FlaggedChange) -> FlaggedChange:
+        state, why = find_state(losses, series, flagged)
+        return structs.replace(flagged, state=state, state_reason=why)
+
+    found = (
+        structs.replace(it, flagged_changes=tuple(find(it, each) for each in it.flagged_changes))
+        for it in history.series
+    )
+    return structs.replace(history, series=tuple(found))
+
+
+def find_state(
+    losses: tuple[AcceptedLoss, ...], series: HistorySeries, flagged: FlaggedChange
+) -> tuple[ChangeState, str]:
+    """Return the state of a flagged change, and why where that is not plain to see.
+
+    A slowdown is *fixed* once the level has come back, *rejected* by its fresh comparison, and
+    *accepted* by an entry of its size; a gain has no state.
+    """
+    if flagged.slowdown_percent <= 0:
+        return "", ""
+    if not flagged.stands:
+        return "fixed", ""
+    if flagged.trial and flagged.trial.verdict in ("not slower", "faster"):
+        return "rejected", "by its fresh comparison"
+    slowdown, build = flagged.slowdown_percent, series.points[flagged.at].build
+    size = slowdown if series.metric.name != "capacity" else 100 * slowdown / (100 + slowdown)
+    commit = build.get("commit", "")
+    own = [
+        it
+        for it in losses
+        if not it.is_over
+        and fnmatchcase(name_metric(series.metric), it.metric)
+        and size <= it.size_percent
+        and commit.startswith(it.commit)
+    ]
+    found = max(own, key=lambda it: it.until, default=None)
+    return ("accepted", f"until {found.until}: {found.reason}") if found else ("open", "")
 
 
 def list_accepted(losses: tuple[AcceptedLoss, ...], verdict: Verdict) -> list[str]:

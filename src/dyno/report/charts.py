@@ -7,8 +7,8 @@ that a chart follows the reader's light or dark scheme and a candidate has one c
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from dyno import numbers
@@ -33,7 +33,8 @@ class Axis:
     """From `low` to `high`, with ticks as (value, text); `grid` draws a line at each of them.
 
     Ticks beyond the ends are not shown.
-    `zero` draws a stronger line at 0, where that is a limit between better and worse.
+    `zero` draws a stronger line at 0, where that is a limit between better and worse. `details` has
+    more of some ticks, by whole value: the words that a pointer on it shows, and where it leads.
     """
 
     title: str
@@ -43,6 +44,7 @@ class Axis:
     log: bool = False
     grid: bool = True
     zero: bool = False
+    details: Mapping[int, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def shown(self) -> list[tuple[float, str]]:

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from dyno import numbers
 from dyno.record import FlaggedChange, History, HistoryPoint, HistorySeries
+from dyno.record.build_facts import describe_commit, find_commit, link_commit
 from dyno.report import document as doc
 from dyno.report import words
 from dyno.report.charts import (
@@ -116,7 +117,9 @@ class ReportLinks:
 
     def link_run(self, point: HistoryPoint) -> list[str | doc.TextSpan]:
         report = self.find(point.path) if point.path else ""
-        return [", ", doc.TextSpan("report", link=report)] if report else []
+        links = [("report", report), ("commit", link_commit(point.build))]
+        pairs = ((", ", doc.TextSpan(told, link=address)) for told, address in links if address)
+        return [it for pair in pairs for it in pair]
 
     def link_cause(self, change: FlaggedChange) -> list[str | doc.TextSpan]:
         path = change.trial.path if change.trial else ""
@@ -150,11 +153,13 @@ def _build_change(
     verdict = doc.TextSpan(words.format_past_verdict(series, flagged), "strong")
     yield doc.Prose([verdict, *links.link_cause(flagged)])
     before, after = series.points[flagged.at - 1 : flagged.at + 1]
+    names = words.name_ends(series, flagged)
     asked = "which functions" if flagged.is_exact else "to confirm or reject"
     yield doc.Terms(
         [
-            ("before", [doc.Prose([words.format_point(before), *links.link_run(before)])]),
-            ("after", [doc.Prose([words.format_point(after), *links.link_run(after)])]),
+            (names[0], [doc.Prose([words.format_point(before), *links.link_run(before)])]),
+            (names[1], [doc.Prose([words.format_point(after), *links.link_run(after)])]),
+            ("state", doc.list_prose([words.format_state(flagged)])),
             ("place", doc.list_prose([words.format_change_place(series, flagged)])),
             ("beside", doc.list_prose([words.format_host_change(flagged)])),
             (
@@ -178,7 +183,8 @@ def _build_points(series: HistorySeries, alpha: float) -> doc.RowTable:
         value = format_point(point, series.metric.unit)
         told = (str(point.restarts), point.run, point.began_utc)
         relative = (distance,) if series.relative_to else ()
-        rows.append((point.candidate, point.version, value, *relative, *told))
+        build = doc.TextSpan(words.name_build(point), link=link_commit(point.build))
+        rows.append((build, point.version, value, *relative, *told))
     metric = f"{words.format_metric(series.metric)} and 95 % interval"
     figures = (metric, *(("slowdown",) if series.relative_to else ()), "restarts")
     columns = doc.make_columns(("build", "version"), *figures, after=("run", "began"))
@@ -192,14 +198,16 @@ def _build_summary(history: History, links: ReportLinks) -> list[doc.Block]:
             f"{numbers.format_signed_percent(it.slowdown_percent)} %",
             numbers.format_interval(it.low_percent, it.high_percent),
             words.format_p_value(it.p_value),
-            f"{series.points[it.at - 1].candidate}, then {series.points[it.at].candidate}",
+            ", then ".join(words.name_build(series.points[at]) for at in (it.at - 1, it.at)),
             [words.format_past_verdict(series, it), *links.link_cause(it)],
+            words.format_state(it),
         )
         for anchor, series in list_anchored_series(history)
         for it in series.flagged_changes
     ]
     level = f"{100 * (1 - history.alpha):g} % interval"
-    columns = doc.make_columns("series", "slowdown", level, "p", after=("builds", "verdict"))
+    after = ("builds", "verdict", "state")
+    columns = doc.make_columns("series", "slowdown", level, "p", after=after)
     doubt = words.describe_one_sided(history)
     return [
         doc.RowTable(columns, rows),
@@ -212,6 +220,8 @@ def _build_summary(history: History, links: ReportLinks) -> list[doc.Block]:
 #: More names below the axis than a narrow page has space for.
 TICKS = 8
 NAME_LONGEST = 14
+#: So much of a hash stands below a point.
+TICK_HASH = 7
 #: So far beyond the points, in their range, an interval is drawn: a wide one (two restarts have few
 #: degrees of freedom) must not squeeze all points into a line.
 REACH = 0.75
@@ -247,7 +257,7 @@ def _draw_dot(at: int, point: HistoryPoint, unit: str) -> Dot:
 
 def _format_hover(point: HistoryPoint, unit: str) -> str:
     restarts = words.format_count(point.restarts, "restart")
-    build = f"{point.candidate} ({point.version or 'no version'})"
+    build = f"{words.name_build(point)} ({point.version or 'no version'})"
     told = (build, format_point(point, unit), f"{point.began_utc[:10]}, {restarts} in", point.run)
     return "\n".join(told)
 
@@ -277,11 +287,18 @@ def _choose_change_colour(flagged: FlaggedChange) -> str:
 
 
 def _make_builds_axis(points: Sequence[HistoryPoint]) -> Axis:
-    """The version below a point, the day where most versions are one; some, where there are many.
+    """The commit below a point, of builds without one the version, the day where most versions are
+    one; some, where there are many.
 
     A short axis shows each, a long one the first of every so many.
     """
     step = -(-len(points) // TICKS)
+    builds = [point.build for point in points]
+    if all(map(find_commit, builds)):
+        shown = range(0, len(points), step)
+        ticks = [(at, find_commit(builds[at])[:TICK_HASH]) for at in shown]
+        details = {at: (describe_commit(builds[at]), link_commit(builds[at])) for at in shown}
+        return Axis("commit", -0.6, len(points) - 0.4, ticks, grid=False, details=details)
     versions = [point.version for point in points]
     told = 2 * len(set(versions)) > len(versions) and all(versions)
     names = versions if told else [point.began_utc[:10] for point in points]

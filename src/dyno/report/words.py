@@ -29,6 +29,7 @@ from dyno.record import (
     Run,
     Verdict,
 )
+from dyno.record.build_facts import describe_commit, find_commit
 from dyno.report.document import TextSpan, Tone
 
 #: Client hosts that a sentence names.
@@ -181,7 +182,7 @@ def format_mean_outcomes(verdict_: Verdict) -> list[str]:
 
 
 #: What is told of a series beside its metric: what a user chose.
-CHOSEN = ("option", "setting", "control", "length")
+CHOSEN = ("option", "setting", "control", "length", "series")
 #: How far the rate of false flagged changes is to be trusted (METHOD.md, Limits).
 LIMIT = (
     "That rate holds for points that may be exchanged where nothing changed. Points that hang "
@@ -209,10 +210,22 @@ def describe_reference(series: HistorySeries) -> str:
     )
 
 
+def name_build(point: HistoryPoint) -> str:
+    """Its commit with the subject, else as the user wrote it."""
+    return describe_commit(point.build) or point.candidate
+
+
 def format_point(point: HistoryPoint) -> str:
     restarts = format_count(point.restarts, "restart")
-    day = point.began_utc[:10]
-    return f"{point.candidate} ({point.version or 'no version'}), {day}, {restarts} in {point.run}"
+    version, day = point.version or "no version", point.began_utc[:10]
+    return f"{name_build(point)} ({version}), {day}, {restarts} in {point.run}"
+
+
+def name_ends(series: HistorySeries, flagged: FlaggedChange) -> tuple[str, str]:
+    """What the points beside a change are called: of commits `last good` and `first bad`."""
+    before, after = (find_commit(series.points[at].build) for at in (flagged.at - 1, flagged.at))
+    told = before and after and before != after and flagged.slowdown_percent > 0
+    return ("last good", "first bad") if told else ("before", "after")
 
 
 def format_change_size(series: HistorySeries, flagged: FlaggedChange, alpha: float) -> str:
@@ -244,14 +257,20 @@ def format_p_value(p: float) -> str:
 
 
 def format_change_place(series: HistorySeries, flagged: FlaggedChange) -> str:
-    """Which builds may have changed the level, where it may be another than the one named; else
-    empty.
+    """Which builds may have changed the level, where it may be another than the one named, and that
+    commits lie between both of these; else empty.
     """
     first, last = flagged.first, flagged.last
-    if first == last:
-        return ""
-    ends = (series.points[at].candidate for at in (first, last))
-    return f"any of {last - first + 1} builds, {' to '.join(ends)}, may have brought it (99 %)"
+    told = []
+    if first != last:
+        ends = (name_build(series.points[at]) for at in (first, last))
+        count = last - first + 1
+        told.append(f"any of {count} builds, {' to '.join(ends)}, may have brought it (99 %)")
+    before, after = (series.points[at].build for at in (flagged.at - 1, flagged.at))
+    own, parents = before.get("commit", ""), after.get("parents", "").split()
+    if own and parents and own not in (after.get("commit"), *parents):
+        told.append("commits between both were not measured; `dyno bisect` finds the one")
+    return "; ".join(told)
 
 
 def format_host_change(flagged: FlaggedChange) -> str:
@@ -260,6 +279,11 @@ def format_host_change(flagged: FlaggedChange) -> str:
     """
     clauses = "; ".join(flagged.unlike_hosts)
     return f"{clauses}: that may have brought it, not the build" if clauses else ""
+
+
+def format_state(flagged: FlaggedChange) -> str:
+    """`accepted until 2030-01-31: checksums`; empty of a gain."""
+    return f"{flagged.state} {flagged.state_reason}".strip()
 
 
 def format_past_verdict(series: HistorySeries, flagged: FlaggedChange) -> str:

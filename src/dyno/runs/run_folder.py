@@ -189,7 +189,7 @@ class MeasuredRun(NamedTuple):
     """The points of a run; its copies have the same first three fields. `host` are the facts that
     points share, `base` is the candidate that the others were measured along with (empty: none),
     `losses` say what is in no series, and why. `comparisons` are those of its verdict that may
-    confirm or reject a flagged change.
+    confirm or reject a flagged change, `series` is what the run was said to be of.
     """
 
     created_utc: str
@@ -200,6 +200,7 @@ class MeasuredRun(NamedTuple):
     base: str = ""
     losses: Sequence[str] = ()
     comparisons: Sequence[Comparison] = ()
+    series: str = ""
 
 
 class Instrument:

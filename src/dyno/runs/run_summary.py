@@ -6,7 +6,7 @@ Links are not followed: what is listed lies in the folder of runs.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +15,16 @@ from msgspec.structs import replace
 
 from dyno import scratch
 from dyno.errors import describe_damage
-from dyno.record import Run, RunSummary
+from dyno.record import Candidate, Comparison, Run, RunSummary
+from dyno.record.build_facts import find_commit
+from dyno.record.run_summary import BuildOutcome
+from dyno.record.verdict import find_overall
 from dyno.runs.run_folder import SERVER_PROFILES, Instrument, RunFolder, load_instruments
 
 #: How deep below a folder a run may lie.
 DEPTH_MAX = 4
+#: So much of a commit's hash names a build in a list.
+BUILD_HASH = 8
 #: What is said of a run whose trials nothing has judged yet.
 NOT_JUDGED = "not judged since its last trial; its report does that"
 
@@ -116,6 +121,41 @@ def take_run(plain: RunSummary, run: Run) -> RunSummary:
         engines=tuple(dict.fromkeys(side.engine for side in run.candidates)),
     )
     return add_host(made, run.host)
+
+
+def list_outcomes(
+    sides: Sequence[Candidate], rows: Sequence[Comparison], measured: str = ""
+) -> tuple[BuildOutcome, ...]:
+    """What primary rows say of each build; `measured` stands behind the workload's name where it is
+    not time.
+    """
+    by_name = {side.name: side for side in sides}
+    own: dict[tuple[str, str], list[Comparison]] = {}
+    for row in rows:
+        if row.primary and row.candidate in by_name and len(row.levels) < 2:
+            own.setdefault((row.metric.workload, row.candidate), []).append(row)
+    return tuple(
+        BuildOutcome(
+            workload=f"{workload}{measured and f', {measured}'}",
+            engine=by_name[name].engine,
+            build=_name_build(by_name[name]),
+            base=found[0].base,
+            metric=found[0].metric,
+            verdict=find_overall(found),
+            is_doubtful=any(row.is_doubtful for row in found),
+            version=by_name[name].build.get("version", ""),
+            subject=by_name[name].build.get("subject", ""),
+            committed=by_name[name].build.get("committed", ""),
+        )
+        for (workload, name), found in own.items()
+    )
+
+
+def _name_build(side: Candidate) -> str:
+    """`1a2b3c4d`, or `3.54.1, journal_mode=wal`."""
+    chosen = {**side.settings, **side.controls, **side.options}
+    version = find_commit(side.build)[:BUILD_HASH] or side.build.get("version", "") or side.name
+    return ", ".join((version, *(f"{key}={value}" for key, value in chosen.items())))
 
 
 def add_host(made: RunSummary, host: Mapping[str, str]) -> RunSummary:

@@ -30,6 +30,7 @@ from dyno.pages.heat import build_heat_page
 from dyno.pages.history import HistoryShelf, build_history_page, list_links
 from dyno.pages.library import Library
 from dyno.pages.live import EVERY_S, build_live_page, find_state, render_state
+from dyno.pages.matrix import build_matrix_page
 from dyno.pages.reports import read_report
 from dyno.pages.run_list import build_list_page, parse_query
 from dyno.pages.waiting import WAIT_S, StillReading, build_waiting_page
@@ -52,6 +53,7 @@ class PagesApp:
             Route("/index.html", self.show_list),
             Route("/runs/{key}.html", self.show_report),
             Route("/heat/{key}.html", self.show_heat),
+            Route("/matrix.html", self.show_matrix),
             Route("/beside.html", self.choose_two),
             Route("/beside/{one}/{other}.html", self.show_beside),
             Route("/history.html", self.show_history),
@@ -83,6 +85,10 @@ class PagesApp:
         """A run's heat map."""
         key = request.path_params["key"]
         return self._show(lambda: build_heat_page(self.library.find(key)), request)
+
+    def show_matrix(self, request: Request) -> Response:
+        """Verdicts by workload and build."""
+        return self._show(lambda: build_matrix_page(self.library.list_runs()), request)
 
     def choose_two(self, request: Request) -> Response:
         """Two runs that were ticked lead to their page; else the page on which two are chosen."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
@@ -23,8 +24,12 @@ DEBIAN = "deb:"
 GIT_S = 600.0
 #: What an earlier build leaves in a tree; its objects would be taken for new ones.
 BUILT = ("config.status", "CMakeCache.txt", "*.o", "*.obj")
-#: What is recorded of a commit: its hash, those of its parents, and the first line of its message.
-COMMIT_FACTS = ("commit", "parents", "subject")
+#: What is recorded of a commit: its hash, those of its parents, the first line of its message, when
+#: it was made (UTC), and where its repository can be looked at.
+COMMIT_FACTS = ("commit", "parents", "subject", "committed", "repository")
+#: Forms of a remote that has pages: a URL, and `git@host:owner/name`. Accounts are left out.
+REMOTE_URL = re.compile(r"(?:(http)|https|ssh|git)://(?:[^@/]*@)?([\w.-]+)(?::\d+)?/(\S+)")
+REMOTE_PATH = re.compile(r"()(?:[^@/:]+@)?([\w-]+\.[\w.-]+):(?!/)(\S+)")
 #: The kind of an entry of git's that is another repository.
 SUBMODULE = "160000"
 
@@ -99,8 +104,24 @@ def _read_git_tree(repository: Path, reference: str) -> SourceTree:
 
 def _read_commit(repository: Path, commit: str) -> dict[str, str]:
     """Return what is recorded of a commit; nothing if there is none."""
-    told = _ask_git(repository, "log", "-1", "--format=%H%n%P%n%s", commit, "--").splitlines()
+    form = "--format=%H%n%P%n%s%n%cd"
+    utc = ("--date=format-local:%Y-%m-%dT%H:%M:%SZ", form, commit, "--")
+    told = _ask_git(repository, "log", "-1", *utc, environment={"TZ": "UTC"}).splitlines()
+    if told:
+        remote = _ask_git(repository, "config", "--get", "remote.origin.url").strip()
+        told.append(find_web_address(remote))
     return {name: it for name, it in zip(COMMIT_FACTS, told, strict=False) if it}
+
+
+def find_web_address(remote: str) -> str:
+    """Return where a browser finds the repository of a remote, without any account; empty if it is
+    not on a host.
+    """
+    found = REMOTE_URL.fullmatch(remote) or REMOTE_PATH.fullmatch(remote)
+    if found is None:
+        return ""
+    path = found[3].rstrip("/").removesuffix(".git")
+    return f"{found[1] or 'https'}://{found[2]}/{path}"
 
 
 @dataclass(frozen=True)

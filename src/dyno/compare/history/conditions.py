@@ -10,10 +10,21 @@ from dyno.host.controls import load_controls
 from dyno.record import Candidate, Interleaving, Metric, Run, WorkloadPlan
 from dyno.runs.run_folder import MeasuredPoint
 
+#: Facts of where a build is from: the same one may lie elsewhere, and have other names there.
+ORIGIN = ("source", "committed", "repository")
+
 
 def identify_build(candidate: Candidate) -> Named:
-    """A build's facts but the place where its program lies, which may move."""
-    return tuple(sorted((k, v) for k, v in candidate.build.items() if k != "program"))
+    """A build's facts but the place where its program lies, which may move, and where it is from,
+    as far as the checksum of its source tells that.
+    """
+    left = {"program", *(ORIGIN if "source_sha256" in candidate.build else ORIGIN[1:])}
+    return tuple(sorted((k, v) for k, v in candidate.build.items() if k not in left))
+
+
+def find_origin(candidate: Candidate) -> Named:
+    """Where a build is from."""
+    return tuple((name, it) for name in ORIGIN if (it := candidate.build.get(name)))
 
 
 def find_conditions(run: Run, workload: WorkloadPlan, candidate: Candidate) -> Named:
@@ -25,11 +36,13 @@ def find_conditions(run: Run, workload: WorkloadPlan, candidate: Candidate) -> N
     found |= _describe_turns(run.design.interleaving) if run.design.interleaving else {}
     metric = Metric(workload.name, "", "", "", "", "lower")
     played = (workload.options, run.design.controls, found)
-    return name_conditions(MeasuredPoint(metric, candidate, (), *played), run.host)
+    return name_conditions(MeasuredPoint(metric, candidate, (), *played), run.host, run.series)
 
 
-def name_conditions(point: MeasuredPoint, host: Mapping[str, str]) -> Named:
-    """All of it by names in groups (`option threads`), and what else the point names."""
+def name_conditions(point: MeasuredPoint, host: Mapping[str, str], series: str) -> Named:
+    """All of it by names in groups (`option threads`), what else the point names, and the series
+    that its run was said to be of.
+    """
     known, candidate = load_controls(), point.candidate
     held = {**point.controls, **candidate.controls}.items()
     groups = {
@@ -39,6 +52,7 @@ def name_conditions(point: MeasuredPoint, host: Mapping[str, str]) -> Named:
         "host's": select_host_facts(host),
     }
     found = {f"{group} {name}": v for group, named in groups.items() for name, v in named.items()}
+    found |= {"series": series} if series else {}
     return tuple(sorted({**found, **point.alike}.items()))
 
 

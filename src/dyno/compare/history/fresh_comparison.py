@@ -95,7 +95,7 @@ def _find_comparisons(
     else:
         measured = own.read_points(folder.path)
         sides = [
-            (it.candidate, name_conditions(it, measured.host))
+            (it.candidate, name_conditions(it, measured.host, measured.series))
             for it in measured.points
             if it.metric == conditions.metric
         ]

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from dyno.compare.history.conditions import (
     describe_pilot,
     find_conditions,
+    find_origin,
     identify_build,
     make_key,
     name_conditions,
@@ -102,7 +103,7 @@ def _convert_points(source: RunSource, run: MeasuredRun, command: str) -> list[P
         candidate, sign = each.candidate, -1.0 if each.metric.better == "higher" else 1.0
         logs = sign * np.log(each.values)
         ends = compute_t_interval(logs, POINT_ALPHA) if len(logs) > 1 else None
-        alike = name_conditions(each, run.host)
+        alike = name_conditions(each, run.host, run.series)
         options = {**each.options, **candidate.options}
         own = Point(
             source=source,
@@ -123,6 +124,7 @@ def _convert_points(source: RunSource, run: MeasuredRun, command: str) -> list[P
             low=float(ends.low) if ends else None,
             high=float(ends.high) if ends else None,
             host=facts,
+            origin=find_origin(candidate),
         )
         if each.margin_percent:
             exact = ExactRepeats(each.values, each.inputs, each.margin_percent)
@@ -194,6 +196,7 @@ def _build_point(
         low=float(ends.low) if ends else None,
         high=float(ends.high) if ends else None,
         host=(*sorted(list_host_facts(run.host).items()), *describe_pilot(run, workload)),
+        origin=find_origin(first),
     )
 
 

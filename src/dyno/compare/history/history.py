@@ -56,13 +56,22 @@ if TYPE_CHECKING:
 ANALYSES_KEPT = 1000
 
 
-def build_history(homes: Sequence[HomeRuns], alpha: float) -> History:
-    """All that the runs of the homes tell of changes, and which of them could not be read."""
+def build_history(homes: Sequence[HomeRuns], alpha: float, series_name: str = "") -> History:
+    """All that the runs of the homes tell of changes, and which of them could not be read; of the
+    series of that name alone where one is given.
+    """
     places: dict[str, tuple[RunsHome, ReadRun]] = {}
     for each in homes:
         for run in each.runs:
             places.setdefault(each.home.locate(run.path), (each.home, run))
     points, left_out = _select_points({place: run for place, (_, run) in places.items()})
+
+    if series_name:
+        points = {
+            conditions: own
+            for conditions, own in points.items()
+            if dict(conditions.alike).get("series") == series_name
+        }
 
     def open_run(place: str) -> AbstractContextManager[RunFolder]:
         home, run = places[place]

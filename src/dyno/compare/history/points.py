@@ -89,10 +89,10 @@ class Point(Record):
     there was one restart.
 
     `spec` is as the user wrote the first candidate of the run with that build (an A/A comparison
-    has two), `host` holds the facts of the host it was played on, of which points of a group have
-    several, and what the pilot chose. `beside` is the run's base in the same blocks; None where
-    the point is that itself, or it has no number. Where it is `exact`, a lone step is judged by its
-    repetitions, and no series is searched.
+    has two), `origin` says where the build is from. `host` holds the facts of the host it was
+    played on, of which points of a group have several, and what the pilot chose. `beside` is the
+    run's base in the same blocks; None where the point is that itself, or it has no number. Where
+    it is `exact`, a lone step is judged by its repetitions, and no series is searched.
     """
 
     source: RunSource
@@ -108,6 +108,7 @@ class Point(Record):
     host: Named = ()
     beside: Beside | None = None
     exact: ExactRepeats | None = None
+    origin: Named = ()
 
     @property
     def key(self) -> Key:
@@ -123,6 +124,11 @@ class Point(Record):
     def version(self) -> str:
         """The build's version, as its engine calls it."""
         return dict(self.build).get("version", "")
+
+    @property
+    def committed(self) -> str:
+        """When its commit was made (UTC), empty where that is not known."""
+        return dict(self.origin).get("committed", "")
 
 
 class ReadRun(Record):
@@ -178,6 +184,7 @@ class _Row(Record):
     host: Raw
     beside: _Base | None
     exact: ExactRepeats | None
+    origin: Raw
 
 
 class _PointsFile(Record):
@@ -197,7 +204,7 @@ def build_history_point(point: Point, value: float) -> HistoryPoint:
         began_utc=point.began_utc,
         candidate=point.spec,
         version=point.version,
-        build=dict(point.build),
+        build=dict((*point.build, *point.origin)),
         restarts=point.restarts,
         value=value,
         low=None,
@@ -253,6 +260,7 @@ class PointsReader:
             host=self._decode("host", row.host),
             beside=Beside(self._decode("key", base.key), base.value) if base else None,
             exact=row.exact,
+            origin=self._decode("origin", row.origin),
         )
 
     def _decode(self, name: str, text: Raw) -> Any:
@@ -269,6 +277,7 @@ class PointsReader:
 _SHARED: dict[str, Any] = {
     "build": Named,
     "host": Named,
+    "origin": Named,
     "conditions": SeriesConditions,
     "played": PlayedWorkload,
     "key": Key,

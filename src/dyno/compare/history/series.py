@@ -151,14 +151,18 @@ def measure_changes(series: PointSeries, found: Sequence[Change]) -> list[Series
 
 
 def sort_by_build(points: Sequence[Point]) -> tuple[Point, ...]:
-    """By version, then by when the build was first measured, then by time.
+    """By version, then by when the build's commit was made, where that is known, then by when the
+    build was first measured, then by time.
 
-    So a night's builds, which may all be of one version, stand in the order of the nights; and a
-    base that is measured again each night stands before them, a history of the host.
+    So a night's builds, which may all be of one version, stand in the order of the nights, and
+    commits that were measured afterwards in theirs; and a base that is measured again each night
+    stands before them, a history of the host.
     """
     in_time = sorted(points, key=lambda point: (point.began_utc, point.folder))
     first = {point.build: at for at, point in reversed(list(enumerate(in_time)))}
-    return tuple(sorted(in_time, key=lambda p: (parse_version(p.version), first[p.build])))
+    return tuple(
+        sorted(in_time, key=lambda p: (parse_version(p.version), p.committed, first[p.build]))
+    )
 
 
 @cache

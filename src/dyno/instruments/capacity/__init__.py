@@ -17,7 +17,7 @@ from dyno.runs.run_folder import (
     RunFolder,
     RunProgress,
 )
-from dyno.runs.run_summary import NOT_JUDGED, take_run
+from dyno.runs.run_summary import NOT_JUDGED, list_outcomes, take_run
 
 if TYPE_CHECKING:
     from dyno.report.result import Result
@@ -48,6 +48,7 @@ class Capacity(Instrument):
             complete=verdict.complete,
             is_doubtful=bool(verdict.doubts),
             is_playing=not verdict.complete and RunFolder(path).is_played(),
+            outcomes=list_outcomes(plan.run.candidates, verdict.comparisons, "capacity"),
         )
 
     def read_result(self, path: Path) -> Result:
@@ -94,7 +95,7 @@ class Capacity(Instrument):
             )
         identity = run.created_utc, run.seed, run.name
         base, rows = run.design.base, verdict.comparisons
-        return MeasuredRun(*identity, points, run.host, base, losses, rows)
+        return MeasuredRun(*identity, points, run.host, base, losses, rows, run.series)
 
     def read_progress(self, path: Path) -> RunProgress:
         """Its blocks, and the intervals of rates from the second one on."""

@@ -77,7 +77,8 @@ class Disk(Instrument):
                 elif run.blocks:
                     points += _measure_job(run, side, job)
         base = run.sides[0].name
-        return MeasuredRun(run.created_utc, run.seed, run.name, points, run.host, base, losses)
+        identity = run.created_utc, run.seed, run.name
+        return MeasuredRun(*identity, points, run.host, base, losses, series=run.series)
 
     def read_progress(self, path: Path) -> RunProgress:
         """Its blocks, and the intervals of jobs from the second one on."""

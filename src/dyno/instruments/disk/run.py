@@ -63,6 +63,7 @@ class DiskPlan:
     command: str = ""
     commits: tuple[RunCommits, ...] = ()
     is_aa: bool = False
+    series: str = ""
 
 
 def plan_disk_run(plan: DiskPlan, machine: Machine | None = None) -> DiskRun:
@@ -109,6 +110,7 @@ def plan_disk_run(plan: DiskPlan, machine: Machine | None = None) -> DiskRun:
         slices=choose_slices(plan.play_s, len(sides)),
         is_aa=plan.is_aa,
         dyno=dyno.__version__,
+        series=plan.series,
     )
 
 

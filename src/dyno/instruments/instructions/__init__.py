@@ -19,7 +19,7 @@ from dyno.runs.run_folder import (
     RunProgress,
     read_json,
 )
-from dyno.runs.run_summary import add_host
+from dyno.runs.run_summary import add_host, list_outcomes
 
 if TYPE_CHECKING:
     from dyno.report.result import Result
@@ -56,6 +56,7 @@ class Instructions(Instrument):
             overall=describe_word(count.metric, verdict.overall),
             sentence=verdict.sentence,
             complete=True,
+            outcomes=list_outcomes(count.candidates, verdict.comparisons, "instructions"),
         )
         return add_host(made, count.host)
 
@@ -88,7 +89,8 @@ class Instructions(Instrument):
             )
             for candidate, counted in zip(count.candidates, count.counts, strict=True)
         ]
-        return MeasuredRun(count.created_utc, count.seed, count.name, points)
+        identity = count.created_utc, count.seed, count.name
+        return MeasuredRun(*identity, points, series=count.series)
 
     def read_progress(self, path: Path) -> RunProgress:
         """A count is written down at its end, so nothing is known of it before."""

@@ -112,6 +112,7 @@ def count_workload(given: CountContext) -> Count:
         host=draft.run.host,
         dyno=dyno.__version__,
         controls=draft.design.controls,
+        series=draft.run.series,
     )
     write_json(given.folder / COUNT_RECORD, record)
     return record

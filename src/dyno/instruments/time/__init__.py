@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dyno.record import RunSummary
 from dyno.runs.run_folder import Instrument, RunFolder, RunProgress
-from dyno.runs.run_summary import NOT_JUDGED, is_judged, take_run
+from dyno.runs.run_summary import NOT_JUDGED, is_judged, list_outcomes, take_run
 
 if TYPE_CHECKING:
     from dyno.report import Book
@@ -29,7 +29,8 @@ class Time(Instrument):
         """The verdict that lies there, if it is newer than the trials."""
         folder = RunFolder(path)
         verdict = folder.read_verdict() if is_judged(path) else None
-        made = take_run(plain, folder.read_run())
+        run = folder.read_run()
+        made = take_run(plain, run)
         if verdict is None:
             return replace(made, sentence=NOT_JUDGED, is_playing=folder.is_played())
         return replace(
@@ -39,6 +40,7 @@ class Time(Instrument):
             complete=verdict.complete,
             is_doubtful=bool(verdict.doubts),
             is_playing=not verdict.complete and folder.is_played(),
+            outcomes=list_outcomes(run.candidates, verdict.comparisons),
         )
 
     def render_page(self, path: Path) -> str:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
-from dyno.judge.analysis.effect_words import describe_verdict, is_slight_gain
+from dyno.judge.analysis.effect_words import is_slight_gain
 from dyno.numbers import format_percent
 from dyno.report import words
-from dyno.report.accepted import describe_accepted
+from dyno.report.accepted import describe_accepted, name_accepted
 from dyno.report.document import (
     Block,
     Details,
@@ -60,7 +59,7 @@ class _Markdown:
 
 
 def _build_document(result: Result) -> Document:
-    verdict, rows = result.verdict, _name_accepted(result)
+    verdict, rows = result.verdict, name_accepted(result.losses, result.rows)
     if verdict is NO_VERDICT:
         return [Heading(result.headline), *_link_report(result), *result.document]
     word = "doubtful" if verdict.doubts and result.overall != "invalid" else result.overall
@@ -97,16 +96,6 @@ def _build_document(result: Result) -> Document:
         *([Details(f"All {counted}", all_rows)] if rows != changed else []),
         Details("How it was measured", [Items(list(result.basis)), *again]),
         *_link_report(result),
-    ]
-
-
-def _name_accepted(result: Result) -> list[NamedRow]:
-    """The rows; one whose loss is accepted says so."""
-    return [
-        replace(it, word=f"{describe_verdict(it.row)}, {describe_accepted(result.losses, it.row)}")
-        if result.is_accepted(it.row)
-        else it
-        for it in result.rows
     ]
 
 

@@ -15,7 +15,8 @@ from markupsafe import Markup
 from dyno import private_files
 from dyno.judge.analysis.effect_words import describe_word
 from dyno.report import Book, load_sections
-from dyno.report.document import Block, Document, Heading
+from dyno.report.accepted import list_accepted
+from dyno.report.document import Block, Document, Heading, Prose
 from dyno.report.headline import build_headline, describe_largest, list_decisive
 from dyno.report.html.markup import read_asset, render
 from dyno.report.names import describe_candidate, name_compared, name_measurements
@@ -126,7 +127,8 @@ def render_result(it: Result) -> str:
         leads=True,
         descriptions=[describe_candidate(side) for side in it.sides],
     )
-    return build_page(front, it.document)
+    accepted = [Prose(told, boxed=True) for told in list_accepted(it.losses, it.verdict)]
+    return build_page(front, [*it.document[:1], *accepted, *it.document[1:]])
 
 
 def list_sections(book: Book) -> Document:

@@ -57,8 +57,9 @@ _CHART = """
 <div class="frame" style="height:{{ panel.height_px }}px">
 <svg role="img" aria-label="{{ described }}">{{ panel.svg }}</svg>{{ panel.notes }}</div>
 {% endfor %}
-<div class="x{{ crowd }}">{% for at, text in ticks %}
-<span style="left:{{ at }}%">{{ text }}</span>{% endfor %}</div>
+<div class="x{{ crowd }}">{% for at, text, (tip, link) in ticks %}
+<span style="left:{{ at }}%"{% if tip %} title="{{ tip }}"{% endif %}>{% if link %}
+<a href="{{ link }}">{{ text }}</a>{% else %}{{ text }}{% endif %}</span>{% endfor %}</div>
 <p class="of-x">{{ title }}</p>
 </div>
 """
@@ -103,7 +104,10 @@ def _draw_chart(chart: Chart) -> Markup:
         legend={mark.name: mark.colour for mark in marks},
         described=chart.described,
         panels=[_describe_panel(chart.x, panel) for panel in chart.panels],
-        ticks=[(_place_across(chart.x, at), text) for at, text in chart.x.shown],
+        ticks=[
+            (_place_across(chart.x, at), text, chart.x.details.get(int(at), ("", "")))
+            for at, text in chart.x.shown
+        ],
         title=chart.x.title,
         crowd=crowd,
     )

@@ -18,6 +18,7 @@ from dyno.record import Candidate, Comparison, Doubt, Run, Verdict
 from dyno.record.build_facts import read_build_facts
 from dyno.report import Book, Section, words
 from dyno.report import document as doc
+from dyno.report.accepted import list_accepted, name_accepted
 from dyno.report.basis import describe_clients, list_tiles
 from dyno.report.headline import (
     WORST_FIRST,
@@ -52,7 +53,7 @@ def build(book: Book) -> doc.Document:
     """Why it is not what one asked for, the intervals, what changed, and all numbers folded."""
     run, verdict = book.run, book.verdict
     named = name_measurements(run, list_decisive(verdict))
-    seen = choose_rows(named, _ROWS)
+    seen = choose_rows(name_accepted(book.losses, named), _ROWS)
     tone = choose_tone(verdict)
     left = words.format_count(len(named) - len(seen), "more measurement")
     rest = (f"{left}, none of them worse, in ", doc.TextSpan("all numbers", link="#numbers"), ".")
@@ -67,6 +68,7 @@ def build(book: Book) -> doc.Document:
     ]
     return [
         *(doc.Prose(it, tone, boxed=True) for it in list_reasons(verdict, named)),
+        *(doc.Prose(it, boxed=True) for it in list_accepted(book.losses, verdict)),
         doc.Forest(run.candidates, seen, words.format_level(run).removesuffix(" interval")),
         *([doc.Prose(rest, "quiet")] if len(named) > len(seen) else []),
         *(doc.Prose(it, boxed=True) for it in causes),

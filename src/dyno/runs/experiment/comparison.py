@@ -177,7 +177,7 @@ class Experiment:
     the settings of the server `like`, which runs already (its name, or `attached`). The load is
     played from `client_hosts` together, as `driver/clients/words.py` reads them: words, or tables;
     None: from Dyno's own host. It is measured with the `instrument` of that name, which has words
-    of its `own` (`slo`, `events`).
+    of its `own` (`slo`, `events`). Histories keep its run in the `series` of that name.
     """
 
     name: str
@@ -192,6 +192,7 @@ class Experiment:
     client_hosts: object = None
     instrument: str = COMPARISON
     own: dict[str, Any] = field(default_factory=dict)
+    series: str = ""
 
     def require_blocks(self, what: str) -> None:
         """Raise `UsageError` for `what` (`dyno shard`) if it is not measured as comparisons are."""

@@ -260,7 +260,7 @@ def _find_blamed_key(error: UsageError, top: TomlTable) -> str:
 
 _KEYS = {
     *("name", "former_name", "question", "published", "candidates"),
-    *("workload", "design", "factor", "like", "client_hosts", "instrument"),
+    *("workload", "design", "factor", "like", "client_hosts", "instrument", "series"),
     *(each.name for each in fields(Measuring) if each.name not in ("fixed", "quick")),
     MAX_BLOCKS,
 }
@@ -320,6 +320,7 @@ def _read_experiment(top: TomlTable, command: str) -> Experiment:
         measuring=read_measuring(top),
         question=top.get("question", str) or "",
         like=top.get("like", str) or "",
+        series=top.get("series", str) or "",
         published=tuple(
             {k: str(v) for k, v in each.data.items()} for each in top.read_tables("published")
         ),

@@ -127,6 +127,7 @@ def _draft_words(experiment: Experiment, run_controls: dict[str, str]) -> RunDra
         published=experiment.published,
         dyno=dyno.__version__,
         factors=factors,
+        series=experiment.series,
     )
     size_bytes = max(size for _, size in workloads)
     return RunDraft(run=run, size_bytes=size_bytes, experiment=experiment, requests=requests)
