@@ -40,7 +40,9 @@ def make_commit(at: int, reference: str = "main") -> Candidate:
     facts = {"source": f"git /src/w {reference} ({sha[:12]})", "source_sha256": sha, "version": "1"}
     facts |= {"commit": sha, "parents": f"{at - 1:02x}" * 20, "subject": f"Change {at}"}
     facts |= {"committed": f"2025-12-{at + 1:02}T00:00:00Z", "repository": "https://h.org/a/w"}
-    return Candidate("new", f"new=null@source:/src/w@{reference}?k=1", "null", True, facts, {}, {})
+    named = "" if at % 2 else "new="
+    spec = f"{named}null@source:/src/w@{reference}?k=1"
+    return Candidate("new", spec, "null", True, facts, {}, {})
 
 
 def write_commit(runs: Path, at: int, day: int, log: float, series: str = "nightly") -> None:

@@ -12,7 +12,7 @@ from dyno.host.controls import load_controls
 #: What a build from git says of its source: the repository, and the commit.
 GIT = re.compile(r"git (.+) \S+ \(([0-9a-f]{12})\)")
 #: A name before a spec, which two nights may share.
-NAME = re.compile(r"[^@=?&/:]+=")
+NAME = re.compile(r"\A[^@=?&/:]+=")
 #: Where both sides are one program, no comparison of builds can tell: something else changed.
 SAME_PROGRAM = "the same program on both sides, so no build is accused: `dyno doctor`"
 #: Where there is no build: of a disk.
