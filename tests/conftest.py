@@ -31,11 +31,13 @@ OUTSIDE = {
     "chromium": "the report in a browser",
     "cmake": "builds of old MySQL trees, and how they fail",
     "gpg": "an archive's signature",
+    "lmdb.h": "LMDB as an engine of one's own",
     "mvn": "servers by version",
     "npm": "DuckDB and an old MySQL",
     "openssl": "certificates of servers",
     "perl": "how a build's scripts fail",
     "pgbench": "what its script files mean",
+    "rocksdb/c.h": "RocksDB as an engine of one's own",
     "setpriv": "servers that end with us",
     "sysbench": "other people's scripts",
 }
@@ -63,7 +65,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 
 def pytest_report_header() -> list[str]:
-    missing = [f"{name} ({use})" for name, use in OUTSIDE.items() if not shutil.which(name)]
+    missing = [f"{name} ({use})" for name, use in OUTSIDE.items() if not find_outside(name)]
     lines = [f"dyno: seed {SEED} (DYNO_TEST_SEED)"]
     if missing:
         lines.append(f"dyno: WITHOUT {', '.join(missing)}: their tests skip here, and fail in CI")
@@ -115,9 +117,15 @@ def knobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tree
 
 
+def find_outside(name: str) -> str | None:
+    """A program's path, or that of a library's header."""
+    header = Path("/usr/include") / name
+    return str(header) if header.is_file() else shutil.which(name)
+
+
 def outside(name: str) -> str:
-    """The path of a program from outside; without it, skip on a laptop and fail in CI."""
-    found = shutil.which(name)
+    """The path of what is from outside; without it, skip on a laptop and fail in CI."""
+    found = find_outside(name)
     if found is None:
         message = f"{name} is not on this machine ({OUTSIDE.get(name, 'needed by this test')})"
         if os.environ.get("CI"):

@@ -93,6 +93,26 @@ def list_(engines: tuple[str, ...], as_json: bool) -> None:
         print_cache(cache.list_entries(), builds)
 
 
+def list_plugin_files() -> list[str]:
+    from dyno.engines import plugin
+
+    return list(plugin.FILES)
+
+
+@command.command("plugin")
+@click.argument("file", type=Word("file", list_plugin_files), default="dyno_engine.h")
+def plugin_(file: str) -> None:
+    """Print a FILE of engines of your own: their interface, dyno_engine.h, or lmdb.c, rocksdb.c.
+
+    docs/guides/engines/plugin.md says how a library is made and compared.
+    """
+    from dyno.engines import plugin
+
+    if file not in plugin.FILES:
+        raise build_unknown_error("file", file, plugin.FILES)
+    screen.print_verbatim((plugin.FOLDER / file).read_text().rstrip())
+
+
 def list_builds(engines: Sequence[str]) -> list[AvailableBuild]:
     """All builds of the engines: those to fetch, and those built from source."""
     from dyno.builds.available import OffersBuilds, list_available, list_built

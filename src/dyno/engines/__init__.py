@@ -21,6 +21,7 @@ from dyno.driver.plan import Session
 from dyno.engines._configs import ConfigOption as ConfigOption
 from dyno.engines._configs import ReadsConfigs as ReadsConfigs
 from dyno.engines._configs import UpgradesFolders as UpgradesFolders
+from dyno.errors import UsageError
 from dyno.plugins import find as find_module
 from dyno.record import DataCondition
 from dyno.record.explanation import InnerStatement, PathRound, StageName
@@ -380,8 +381,14 @@ class SysbenchDriver:
 
 
 def find_engine(name: str, ask: Ask) -> Engine:
-    """The engine called `name`; an unknown one raises `UsageError` with the nearest names."""
-    engine: Engine = find_module("dyno.engines", "engine", name).Engine(ask)
+    """The engine called `name`; an unknown one raises `UsageError` with the nearest names, and how
+    an engine that is none of ours is played.
+    """
+    try:
+        engine: Engine = find_module("dyno.engines", "engine", name).Engine(ask)
+    except UsageError as unknown:
+        more = "an engine of your own: docs/guides/engines/plugin.md"
+        raise UsageError(unknown.message, hint=f"{unknown.hint} ({more})") from None
     return engine
 
 

@@ -23,20 +23,23 @@ local function points(columns, key, count, draw)
   local marks = string.rep("?, ", count - 1) .. "?"
   return {
     sql = ("SELECT %s FROM sbtest%%d WHERE %s IN (%s)"):format(columns, key, marks),
-    count = count, draw = draw or id, example = function(at) return at end,
+    count = count, draw = draw or id, example = function(at) return at end, by_key = key == "id",
   }
 end
 
+-- What is computed of a range stands in capitals.
 local function by_range(columns, key, size, rest)
   return {
+    by_key = key == "id" and not rest and not columns:find("%u"),
     sql = ("SELECT %s FROM sbtest%%d WHERE %s BETWEEN ? AND ?%s"):format(columns, key, rest or ""),
     size = size, example = function(at) return at == 1 and 1 or size end,
   }
 end
 
-local POINT = {sql = "SELECT c FROM sbtest%d WHERE id=?", count = 1, draw = id,
+local POINT = {sql = "SELECT c FROM sbtest%d WHERE id=?", count = 1, draw = id, by_key = true,
   example = function() return 1 end}
-local SCAN = {sql = "SELECT id, k, c, pad FROM sbtest%d WHERE LENGTH(c) < 0", count = 0}
+local SCAN = {sql = "SELECT id, k, c, pad FROM sbtest%d WHERE LENGTH(c) < 0", count = 0,
+  by_key = true}
 
 -- The item that plays a statement on table `number`.
 local function item_of(statement, con, number)
@@ -214,6 +217,14 @@ function tests.all()
   for _, row in ipairs(AFTER) do list[#list + 1] = reading(row) end
   list[#list + 1] = writing(GROWS)
   return list
+end
+
+-- Does it need no index beside the table's key, and nothing sorted or added up?
+function tests.is_by_key(test)
+  for _, statement in ipairs(test.reads) do
+    if not statement.by_key then return false end
+  end
+  return true
 end
 
 -- The ledger's entries for the texts that they write. Each that is a whole transaction deletes and

@@ -56,11 +56,11 @@ function tables.drop()
   end
 end
 
--- The statement that answers one number over all tables.
-function tables.total(expression)
+-- The statement that answers one number over all tables, of all rows or those that `where` says.
+function tables.total(expression, where)
   local parts = {}
   for number = 1, sysbench.opt.tables do
-    parts[number] = string.format("(SELECT %s FROM sbtest%d)", expression, number)
+    parts[number] = ("(SELECT %s FROM sbtest%d%s)"):format(expression, number, where or "")
   end
   return "SELECT " .. table.concat(parts, " + ")
 end
@@ -74,9 +74,9 @@ function tables.rows()
 end
 
 function tables.whole_texts()
-  local whole = "SUM(CASE WHEN LENGTH(c) = %d AND LENGTH(pad) = %d THEN 1 ELSE 0 END)"
+  local whole = " WHERE LENGTH(c) = %d AND LENGTH(pad) = %d"
   return {name = "rows with whole texts = rows", counters = ROWS,
-    sql = tables.total("COALESCE(" .. whole:format(#statements.C, #statements.PAD) .. ", 0)")}
+    sql = tables.total("COUNT(*)", whole:format(#statements.C, #statements.PAD))}
 end
 
 -- About how large they will be.

@@ -9,9 +9,16 @@ local tests = require("_micro_tests")
 -- After the load, and after the writes.
 local SETTLED = {["point-query.pre"] = true, ["point-query.post"] = true}
 
+-- All tests of an engine that knows keys and values alone.
+local BY_KEY = "by-key"
+
 local function named(text)
   local known, chosen = {}, {}
-  for _, test in ipairs(tests.all()) do known[test.name] = test end
+  for _, test in ipairs(tests.all()) do
+    known[test.name] = test
+    chosen[test.name] = text == BY_KEY and tests.is_by_key(test) or nil
+  end
+  if text == BY_KEY then return chosen end
   for name in text:gmatch("[^,%s]+") do
     if not known[name] then return nil, name end
     chosen[name] = true
@@ -22,7 +29,8 @@ end
 sysbench.cmdline.options = options({})
 sysbench.cmdline.options.time = {"Seconds to measure each test", 1.5}
 sysbench.cmdline.options.warmup_time = {"Seconds to play each before measuring", 0.2}
-sysbench.cmdline.options.tests = {"Names of tests, with commas between; all: every one", "all", nil,
+sysbench.cmdline.options.tests = {"Names of tests, with commas between; all: every one; "
+  .. "by-key: those that need no index, sort and sum", "all", nil,
   function(_, text) return text == "all" or named(text) ~= nil end}
 
 local function chosen()
@@ -77,7 +85,13 @@ function dyno.phases()
   return list
 end
 
-prepare, cleanup, dyno.size_bytes = sbtest.make, sbtest.drop, sbtest.size_bytes
+function prepare()
+  local opt = sysbench.opt
+  opt.create_secondary = opt.create_secondary and opt.tests ~= BY_KEY
+  sbtest.make()
+end
+
+cleanup, dyno.size_bytes = sbtest.drop, sbtest.size_bytes
 
 dyno.ledger = function()
   return {sbtest.rows(), sbtest.whole_texts(), unpack(tests.written(chosen()))}

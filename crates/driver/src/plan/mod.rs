@@ -121,6 +121,15 @@ pub enum Session {
         /// Settings that the database is opened with.
         settings: Vec<(String, String)>,
     },
+    /// A library with the functions of `dyno_engine.h`, opened by path.
+    Plugin {
+        /// The shared library.
+        library: PathBuf,
+        /// The folder of its database; it is there.
+        database: PathBuf,
+        /// The engine's settings, which are its own.
+        settings: Vec<(String, String)>,
+    },
     /// A server that speaks PostgreSQL's protocol 3.0.
     Postgres(Login),
     /// A server that speaks MySQL's protocol 10.

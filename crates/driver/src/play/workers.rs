@@ -14,7 +14,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use super::client::ThreadTimes;
 use super::phase_state::{PhaseState, UserPlace};
 use super::worker::{Worker, WorkerReport};
-use crate::plan::error::Error;
+use crate::plan::{self, error::Error};
 use crate::schedule::clock::sharpen_sleep;
 use crate::sessions::{self, Engine};
 use crate::tally::live::LiveWorker;
@@ -126,8 +126,11 @@ fn work<'a>(
 ) -> Option<WorkerReport<'a>> {
     let users: u32 = phase.streams.iter().map(|stream| stream.own_users).sum();
     let phase_ref = &phase.phase_ref;
-    // an instrument that counts looks a library up in the process's own table of files
-    let is_shared = phase_ref.before.is_connected || phase_ref.plan.excerpt.is_some();
+    // an instrument that counts looks a library up in the process's own table of files, and threads
+    // of a user's own engine may live from one phase to the next
+    let is_shared = phase_ref.before.is_connected
+        || phase_ref.plan.excerpt.is_some()
+        || matches!(phase_ref.plan.session, plan::Session::Plugin { .. });
     let loaded = prepare_thread(link.cpu, users == 1 && !is_shared)
         .and_then(|()| Worker::load(phase, places, live));
     let mut worker = match loaded {

@@ -4,9 +4,11 @@ pub mod bulk;
 mod cancel;
 mod duckdb;
 pub mod echo;
+mod key_value;
 pub mod literal;
 mod mysql;
 mod null;
+mod plugin;
 mod postgres;
 mod reach;
 pub mod rows;
@@ -62,6 +64,7 @@ pub fn descriptor(session: &plan::Session) -> &'static Descriptor {
         plan::Session::Echo { .. } => &echo::DESCRIPTOR,
         plan::Session::Sqlite { .. } => &sqlite::DESCRIPTOR,
         plan::Session::Duckdb { .. } => &duckdb::DESCRIPTOR,
+        plan::Session::Plugin { .. } => &plugin::DESCRIPTOR,
         plan::Session::Postgres(_) => &postgres::DESCRIPTOR,
         plan::Session::Mysql(_) => &mysql::DESCRIPTOR,
     }
@@ -74,6 +77,7 @@ pub fn reading(kind: &str) -> Result<(&'static str, Quoting), Error> {
         &echo::DESCRIPTOR,
         &sqlite::DESCRIPTOR,
         &duckdb::DESCRIPTOR,
+        &plugin::DESCRIPTOR,
         &postgres::DESCRIPTOR,
         &mysql::DESCRIPTOR,
     ];
