@@ -13,10 +13,9 @@ use crate::sessions::{Reply, Rows, Value};
 pub enum Play {
     /// It names no column of a table.
     Plain(Statement),
-    /// For each row a key, where it has one, and the other columns' values in the table's order.
     Insert {
         table: Arc<Table>,
-        rows: Vec<(Option<Operand>, Vec<Operand>)>,
+        rows: Vec<NewRow>,
     },
     /// Columns by their places.
     Update {
