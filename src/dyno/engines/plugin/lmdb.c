@@ -16,7 +16,9 @@ struct database {
 
 static MDB_val to_val(struct dyno_bytes it) { return (MDB_val){it.length, (void *)it.data}; }
 
-static struct dyno_bytes to_bytes(MDB_val it) { return (struct dyno_bytes){it.mv_data, it.mv_size}; }
+static struct dyno_bytes to_bytes(MDB_val it) {
+    return (struct dyno_bytes){it.mv_data, it.mv_size};
+}
 
 /* `answer`, or what a code of LMDB's means; a key that is not there, or is, is no error. */
 static int conclude(int code, int answer, char *error) {
@@ -40,7 +42,7 @@ static int leave(void *open, MDB_txn *txn, int code, int answer, char *error) {
     return conclude(code, answer, error);
 }
 
-static const char *version(void) { return MDB_VERSION_STRING; }
+static const char *version(void) { return MDB_VERSION_STRING + strlen("LMDB "); }
 
 static int open_database(const char *folder, const struct dyno_setting *settings, size_t count,
                          void **database, char *error) {

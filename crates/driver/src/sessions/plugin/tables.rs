@@ -1,7 +1,7 @@
 //! Tables in keys and values: how their rows are written, and a catalogue of them.
 //!
 //! A row's key is its table's number and its own, big-endian, so that bytes are ordered as numbers
-//! are. The value is the row's one other column as it is; of several, each has its length before it.
+//! are. The value is the row's one other column as it is; each of several has its length before it.
 //! The catalogue is table 0, its keys are names.
 
 use std::sync::Arc;
