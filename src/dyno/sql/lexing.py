@@ -48,27 +48,31 @@ class UnreadableError(Exception):
 #: or a broken text has there (a backslash, braces).
 _SIGNS = frozenset("()[],.;:+-*/<>=~!@#%^&|?$'\"`")
 _SPACE = re.compile(r"[ \t\n\r\f\v]+")
-#: Letters beyond ASCII stand in names, for every server; Python's own classes know more spaces.
-_LETTER = r"A-Za-z_\u0080-\U0010ffff"
+#: Letters beyond ASCII stand in names, for every server; Python's own classes know more spaces. The
+#: classes say what they lack: `re` takes long to compile one with a range up to the last letter.
+_LETTER = r"[^\x00-@\[-^`{-\x7f]"
+_LETTER_OR_DIGIT = r"[^\x00-/:-@\[-^`{-\x7f]"
+#: With `$`; with `$` and `.`.
+_OF_WORD, _OF_VARIABLE = r"[^\x00-#%-/:-@\[-^`{-\x7f]", r"[^\x00-#%-\-/:-@\[-^`{-\x7f]"
 #: By whether `$` quotes.
 _WORDS: dict[bool, re.Pattern[str]] = {
-    False: re.compile(rf"[{_LETTER}0-9$]+"),
-    True: re.compile(rf"[{_LETTER}][{_LETTER}0-9$]*"),
+    False: re.compile(rf"{_OF_WORD}+"),
+    True: re.compile(rf"{_LETTER}{_OF_WORD}*"),
 }
 _NUMBERS: dict[bool, re.Pattern[str]] = {
     # a digit may begin a name: 1e5 and 0x1f are numbers, 1f and 2016_sales are names
     False: re.compile(
         rf"(?:0x[0-9a-fA-F]++|0b[01]++|(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?)"
-        rf"(?![{_LETTER}0-9$])",
+        rf"(?!{_OF_WORD})",
         re.ASCII,
     ),
     True: re.compile(r"(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?", re.ASCII),
 }
-_VARIABLE = re.compile(rf"@@?(?:[{_LETTER}0-9$.]+|`[^`]*`|'[^'\\]*'|\"[^\"\\]*\")")
+_VARIABLE = re.compile(rf"@@?(?:{_OF_VARIABLE}+|`[^`]*`|'[^'\\]*'|\"[^\"\\]*\")")
 _PARAMETER = re.compile(r"\$\d++", re.ASCII)
 #: A text of bits or hexadecimal digits, which escapes nothing and is not doubled.
 _DIGITS = re.compile(r"'[0-9a-fA-F \t\n\r\f\v]*+'(?!')")
-_DOLLAR_TAG = re.compile(rf"\$(?:[{_LETTER}][{_LETTER}0-9]*)?\$")
+_DOLLAR_TAG = re.compile(rf"\$(?:{_LETTER}{_LETTER_OR_DIGIT}*)?\$")
 _ESCAPED: dict[str, re.Pattern[str]] = {
     quote: re.compile(rf"[^{quote}\\]*+(?:(?:{quote}{quote}|\\.)[^{quote}\\]*+)*+{quote}", re.S)
     for quote in "'\""
