@@ -5,13 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rehearsed import EVERY, SAME, make_contents, make_rehearsal_run
+from rehearsed import (
+    EVERY,
+    FACTORS,
+    PLANNED,
+    SAME,
+    SLOW,
+    make_contents,
+    make_rehearsal_run,
+    make_timed,
+)
 from small_logs import GENERAL, SHOP, write
 
 from dyno.cli import judged_run, run_words
 from dyno.cli.judged_run import RunOptions
 from dyno.judge.analysis.judge import judge
-from dyno.record import Verdict
+from dyno.record import ComparedStatement, Verdict
 from dyno.runs.experiment import Experiment
 from dyno.runs.run_folder import create_run
 
@@ -86,6 +95,15 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ([*SIDES, *LOG, *DATA, "--rows", "9"], "--rows needs --from", "--from URL"),
         ([*SIDES, *LOG, *DATA, "--from", "x"], "--from and --data cannot be", "leave out one"),
         ([*SIDES, *LOG, "--from", "mysql@9.7"], "'mysql@9.7' names no server", "mysql://user@"),
+        (
+            [*SIDES, *LOG, *DATA, "--try", "CREATE INDEX i ON t (a)"],
+            *("--try takes a setting of NEW's (got 'CREATE INDEX", "SETTING=VALUE"),
+        ),
+        ([*SIDES, *LOG, *DATA, "--try", "a=1", "--no-time"], "--try and --no-time", "is a time"),
+        (
+            [*SIDES[:1], *LOG, *DATA, "--try", "a=1", "--save", "a"],
+            *("--try and one side alone cannot be combined", "both sides load"),
+        ),
         ([*SIDES, *LOG, *DATA, "--blocks", "1"], "the number of blocks is out of range", "3 to"),
     ],
 )
@@ -118,6 +136,36 @@ def test_a_rehearsal_plays_writes_and_its_design_says_what_it_is(
     assert measuring.accepted == {"SELECT 1": "known"}
     assert any(it.of == "log" and "SET GLOBAL" in it.where for it in measuring.left_out)
     assert "writes = true" in Path(asked[0].workloads[0].name).read_text()
+
+
+@pytest.mark.parametrize("statements", [(SAME,), EVERY])
+def test_a_remedy_is_played_on_new_beside_itself_where_a_class_needs_one(
+    statements: tuple[ComparedStatement, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked: list[Experiment] = []
+
+    def play(experiment: Experiment, options: RunOptions) -> Verdict:
+        asked.append(experiment)
+        run = make_rehearsal_run()
+        trials = [*make_contents(statements), *make_timed(FACTORS)]
+        return judge(run, trials, audits={})
+
+    monkeypatch.setattr(judged_run, "play_and_judge", play)
+    monkeypatch.delenv("DYNO_CACHE")  # NEW's own build takes the setting, or refuses it
+    words = ["--try", "cache_size=1000", "--json", "it.json"]
+    code = 1 if statements == EVERY else 0
+    assert run_words(["rehearse", *SIDES, *LOG, *DATA, *words]) == code
+    if statements != EVERY:
+        assert len(asked) == 1 and "cache_size=1000 is not tried" in capsys.readouterr().out
+        return
+    first, remedy = asked
+    assert not first.measuring.tried
+    without, tried = remedy.candidates
+    assert without == first.candidates[1] and tried.keys == {"cache_size": "1000"}
+    assert remedy.measuring.tried_for == (PLANNED.text, SLOW.text)
 
 
 @pytest.mark.parametrize("strict", [False, True])

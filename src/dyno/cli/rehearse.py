@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +18,11 @@ from dyno.cli.workload_words import LOG_OPTIONS, choose_log
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
+    from dyno.cli.judged_run import RunOptions
     from dyno.cli.workload_words import ChosenLog
     from dyno.instruments.time.saved_answers import SavedAnswers
-    from dyno.record import LeftOut
+    from dyno.record import LeftOut, Verdict
+    from dyno.runs.experiment import Experiment
     from dyno.runs.experiment.candidates import Spec
     from dyno.workloads.replay.logs import Log
 
@@ -89,6 +92,14 @@ BLOCKS = 8
     help="Hold NEW against what --save wrote, in the place of OLD; the log and the data are those "
     "with which it was saved.",
 )
+@click.option(
+    "--try",
+    "tried",
+    multiple=True,
+    metavar="SETTING=VALUE",
+    help="If classes get slower or change their plan, play again: NEW beside NEW with this "
+    "setting, and tell what it wins. May be given several times.",
+)
 @options.BUDGET
 @options.VERBOSE
 @options.JSON
@@ -150,7 +161,44 @@ def command(**words: Any) -> int:
     if len(sides) == 2:
         question = f"What would an upgrade from {sides[0]} to {sides[1]} change?"
     made = replace(made, question=question)
-    return asked.choose_exit_code(judged_run.play_and_judge(made, asked))
+    remedies = [_make_remedy(made, it) for it in words["tried"]]
+    verdict = judged_run.play_and_judge(made, asked)
+    _try_remedies(remedies, verdict, asked)
+    return asked.choose_exit_code(verdict)
+
+
+def _make_remedy(made: Experiment, tried: str) -> Experiment:
+    """NEW beside itself with another setting; `UsageError` where it takes no such setting."""
+    from dyno.runs.experiment.candidates import with_keys
+    from dyno.runs.resolve.experiment import draft_run
+
+    new, (name, _, value) = made.candidates[1], tried.partition("=")
+    own = with_keys(new, f"{new.name}?{tried}", {name.strip(): value.strip()})
+    measuring = replace(made.measuring, tried=tried, saves_answers="", accepted={}, options=())
+    remedy = replace(
+        made,
+        name=f"{made.name}-try-{name.strip()}",
+        candidates=(new, own),
+        measuring=measuring,
+        question=f"What does {tried} win on {new.name}?",
+    )
+    draft_run(remedy, judged_run.print_progress)
+    return remedy
+
+
+def _try_remedies(remedies: list[Experiment], verdict: Verdict, asked: RunOptions) -> None:
+    """Play each where a class needs one; the rehearsal's own files and exit code stay its own."""
+    classes = verdict.rehearsal.classes if verdict.rehearsal else ()
+    needing = tuple(it.answers.text for it in classes if it.is_slower or it.plan)
+    for remedy in remedies:
+        screen.print_gap()
+        if needing:
+            measuring = replace(remedy.measuring, tried_for=needing)
+            beside = replace(asked, json_file=None, formats=())
+            judged_run.play_and_judge(replace(remedy, measuring=measuring), beside)
+        else:
+            told = "no class gets slower or changes its plan"
+            screen.print_line(f"{remedy.measuring.tried} is not tried: {told}")
 
 
 def _read_old_answers(file: Path, chosen: ChosenLog, new: str) -> SavedAnswers:
@@ -219,8 +267,27 @@ def _check_words(words: dict[str, Any]) -> None:
     if words["untimed"] and (words["blocks"] or words["budget"]):
         word = "--blocks" if words["blocks"] else "--budget"
         raise UsageError(f"{word} and --no-time cannot be combined", hint=f"leave out {word}")
+    if words["tried"]:
+        _check_tried(words)
     if words["save"]:
         _check_saved(words)
+
+
+def _check_tried(words: dict[str, Any]) -> None:
+    """`UsageError` for what is no setting, and where nothing would be timed."""
+    for text in words["tried"]:
+        if re.match(r"\s*(create|alter|analyze|set)\b", text, re.IGNORECASE) or "=" not in text:
+            cause = "an index or a hint is not tried by itself"
+            hint = "--try SETTING=VALUE; with an index in it, another --data is another rehearsal"
+            raise UsageError(
+                f"--try takes a setting of NEW's (got '{text}')", cause=cause, hint=hint
+            )
+    for name in ("untimed", "old_answers", "upgrade_folder"):
+        if words[name] or len(words["candidates"]) < 2:
+            hint = "what a remedy wins is a time, on data that both sides load"
+            option = {"untimed": "--no-time"}.get(name, f"--{name.replace('_', '-')}")
+            what = option if words[name] else "one side alone"
+            raise UsageError(f"--try and {what} cannot be combined", hint=hint)
 
 
 def _check_data(words: dict[str, Any]) -> None:

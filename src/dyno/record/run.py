@@ -179,7 +179,8 @@ class Design(Record):
     base's answers go to, `old_answers` the one that they are from: nobody plays the base then.
     `options` are the settings of the file that its servers are started with; `upgrades_folder`: the
     candidate begins with the base's data folder, upgraded. `left_out` is what of the log and of the
-    dump nobody plays.
+    dump nobody plays. `tried` is a setting that the candidate alone has, as a remedy for the
+    classes `tried_for`.
     """
 
     base: str
@@ -205,6 +206,8 @@ class Design(Record):
     options: tuple[OptionVerdict, ...] = ()
     upgrades_folder: bool = False
     left_out: tuple[LeftOut, ...] = ()
+    tried: str = ""
+    tried_for: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         rising = sorted({each for each in self.analyses if 0 < each < BLOCKS_MOST})

@@ -49,7 +49,8 @@ ANSWERS = ("contents", "errors", "results", "rows_changed", "same_work")
 def build_rehearsal(book: Book) -> doc.Document:
     """All sections; the first line stands above them."""
     found = find_rehearsal(book)
-    blocks: list[doc.Block] = [doc.Heading("Statement classes", "classes")]
+    blocks = list_tried(book)
+    blocks += [doc.Heading("Statement classes", "classes")]
     blocks += [*list_classes(found.classes, MOST), *list_counts(found), *list_proofs(found)]
     options: list[doc.Block] = [*list_options(found, found.options, MOST), *_tell_options(found)]
     sections: tuple[tuple[doc.Heading, list[doc.Block]], ...] = (
@@ -81,7 +82,24 @@ def build_first_rows(book: Book) -> doc.Document:
     failing = [it for it in found.options if it.word == "fails"]
     own = list_options(found, failing, FIRST)
     left = [doc.Prose(told, "doubt")] if (told := describe_left_out(found)) else []
-    return [line, *list_classes(grave, FIRST), *own, *left, *doubts[:1]]
+    return [line, *list_tried(book)[1:], *list_classes(grave, FIRST), *own, *left, *doubts[:1]]
+
+
+def list_tried(book: Book) -> list[doc.Block]:
+    """What a remedy comes to, for each class that it was tried for."""
+    design, found = book.run.design, find_rehearsal(book)
+    rows = [
+        (
+            doc.TextSpan(time.word, _choose_time_tone(time)) if time else "not timed",
+            doc.TextSpan(_cut(it.answers.text), code=True),
+            describe_time(time) if time else "too rare to be timed by itself",
+        )
+        for it in found.classes
+        if it.answers.text in design.tried_for
+        for time in [it.time]
+    ]
+    columns = doc.make_columns(("verdict", "class"), after=(f"without and with {design.tried}",))
+    return [doc.Heading("The remedy", "remedy"), doc.RowTable(columns, rows)] * bool(rows)
 
 
 def find_rehearsal(book: Book) -> Rehearsal:

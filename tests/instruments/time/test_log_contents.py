@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from audit_records import faults
+from fakes import make_candidate, make_run, make_trial
 
 from dyno.driver.events import read_whole_answer
 from dyno.driver.lockstep import LogPlayed, read_log_answers
@@ -172,3 +174,5 @@ def test_a_class_s_time_is_that_of_its_statements_but_for_those_that_waited_or_w
     assert {it: one.mean_ns for it, one in tally.transactions.items()} == {READ: 200.0}
     assert (tally.done, tally.failed, tally.intended) == (2, 1, 3)
     assert tally.latency.count == tally.done and phase.duration_s == pytest.approx(1e-6)
+    trial = make_trial(1, "new", 0, 1, phases=(phase,))
+    assert not faults("counters", make_run([make_candidate("new")]), trial)

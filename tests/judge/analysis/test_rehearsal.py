@@ -9,6 +9,7 @@ from msgspec import structs
 from rehearsed import (
     EVERY,
     FAILS,
+    FAST,
     LEFT,
     NEW,
     OPTIONS,
@@ -181,3 +182,19 @@ def test_an_upgrade_that_failed_is_the_first_line_and_faults_of_its_tables_fail_
     whole = {"upgrade": FolderUpgrade(2.5, "", checks[1:])}
     found = judge(run, make_contents((SAME,), **whole), audits={}).rehearsal
     assert found and found.exit_code == 0 and found.upgrade == whole["upgrade"]
+
+
+def test_a_remedy_says_what_it_wins_and_names_what_becomes_slower_by_it() -> None:
+    """Without it each class takes 1 ms."""
+    tried = {"tried": "work_mem=64MB", "tried_for": (SLOW.text, PLANNED.text)}
+    factors = {"slow": 0.5, "planned": 1.0, "SELECT 1": 1.5, "fast": 1.0}
+    found = rehearse((SLOW, PLANNED, SAME, FAST), factors, **tried)
+    assert found.sentence == (
+        "With work_mem=64MB, of 2 classes that were slower or had other plans 1 gets faster "
+        "(−50.0 % [−50.1, −49.9]); of 2 others 1 gets slower (+50.0 %)."
+    )
+    found = rehearse((SLOW, SAME), {"slow": 2.0, "SELECT 1": 1.0}, **tried)
+    assert "of 1 class that was slower or had another plan none is shown" in found.sentence
+    assert "to get faster, 1 slower; of 1 other none gets slower." in found.sentence
+    found = rehearse((SLOW, OTHERWISE), {"slow": 0.5}, **tried)
+    assert found.sentence.endswith("1 of all answers otherwise with it.")

@@ -63,9 +63,9 @@ def _make_tally(played: LogReplies, times_ns: Mapping[str, list[int]], failed: i
         errors={},
         service_ns=sum(every),
         latency=_measure(every),
-        lateness=_measure(()),
+        lateness=_measure((0,) * (done + failed)),  # each was due when it was sent
         transactions={name: _measure(own) for name, own in times_ns.items()},
-        series=Series((), (), ()),
+        series=Series((done,), (failed,), (max(every, default=0),)),  # not told by second
     )
 
 

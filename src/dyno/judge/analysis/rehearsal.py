@@ -20,7 +20,7 @@ from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.plans import GENERIC, compare_plans
 from dyno.judge.analysis.rows import judge_comparisons
 from dyno.judge.analysis.run_view import RunView
-from dyno.numbers import format_signed_percent
+from dyno.numbers import format_interval, format_signed_percent
 from dyno.record import (
     KINDS_OF_OURS,
     LESS_GRAVE,
@@ -290,6 +290,8 @@ def describe_rehearsal(found: Rehearsal, run: Run) -> str:
     """`Of 310 statement classes 4 fail on 18, …; 287 are the same, 7 were not compared.`"""
     if len(run.candidates) == 1:
         return describe_saved(found)
+    if run.design.tried:
+        return describe_tried(found, run.design)
     counts = {word: [it for it in found.classes if it.word == word] for word in ORDER}
     told = [
         f"{_count(counts['fails'])} {_agree(counts['fails'], 'fail')} on {found.own}",
@@ -318,6 +320,35 @@ def describe_rehearsal(found: Rehearsal, run: Run) -> str:
     classes = f"{len(found.classes):,} statement class{'es' * (len(found.classes) != 1)}"
     sentence = f"Of {classes} {', '.join(told)}; {', '.join(rests)}."
     return " ".join(filter(None, (_describe_unjudged(found), sentence, _describe_more(found))))
+
+
+def describe_tried(found: Rehearsal, design: Design) -> str:
+    """What a remedy wins for the classes that it was tried for, and what it costs others."""
+    own = [it for it in found.classes if it.answers.text in design.tried_for]
+    others = [it for it in found.classes if it not in own]
+    times = [it.time for it in own if it.time]
+    faster, slower = ([it for it in times if it.word == word] for word in ("faster", "slower"))
+    won = f"{len(faster):,} {'gets' if len(faster) == 1 else 'get'} faster"
+    if faster:
+        best = min(faster, key=lambda it: it.change_percent)
+        change = format_signed_percent(best.change_percent)
+        bounds = format_interval(best.low_percent, best.high_percent)
+        won += f" ({change} % {bounds}{' the most' * (len(faster) > 1)})"
+    told = [won if faster else "none is shown to get faster"]
+    told += [f"{len(slower):,} slower"] * bool(slower)
+    if left := len(own) - len(times):
+        told.append(f"{left:,} not timed by itself")
+    worse = [it for it in others if it.is_slower]
+    cost = f"{_count(worse)} gets slower" if len(worse) < 2 else f"{len(worse):,} get slower"
+    cost += f" ({_describe_worst(worse)})" if worse else ""
+    classes = f"{len(own):,} class{'es' * (len(own) != 1)}"
+    was = "was slower or had another plan" if len(own) == 1 else "were slower or had other plans"
+    sentence = f"With {design.tried}, of {classes} that {was} {', '.join(told)};"
+    sentence += f" of {len(others):,} other{'s' * (len(others) != 1)} {cost}."
+    words = ("fails", "answers otherwise", "types or warnings")
+    if other := sum(it.word in words for it in found.classes):
+        sentence += f" {other:,} of all {'answers' if other == 1 else 'answer'} otherwise with it."
+    return " ".join(filter(None, (_describe_unjudged(found), sentence)))
 
 
 def describe_saved(found: Rehearsal) -> str:

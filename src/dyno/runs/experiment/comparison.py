@@ -60,7 +60,7 @@ class Measuring:
     an engine's data are looked at: `quick`, or `full` by means that read all of them.
     `count_events` are those whose instructions are counted before the blocks, 0 for none.
     `rehearses`, `untimed`, `hides_literals`, `saves_answers`, `old_answers`, `options`,
-    `upgrades_folder` and `left_out` are as `Design` has them.
+    `upgrades_folder`, `left_out`, `tried` and `tried_for` are as `Design` has them.
     """
 
     margin_percent: float | None = None
@@ -90,6 +90,8 @@ class Measuring:
     options: tuple[OptionVerdict, ...] = ()
     upgrades_folder: bool = False
     left_out: tuple[LeftOut, ...] = ()
+    tried: str = ""
+    tried_for: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """`UsageError` for values that no run could be judged by."""

@@ -77,6 +77,8 @@ def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> 
         options=measuring.options,
         upgrades_folder=measuring.upgrades_folder,
         left_out=measuring.left_out,
+        tried=measuring.tried,
+        tried_for=measuring.tried_for,
     )
 
 

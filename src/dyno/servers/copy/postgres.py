@@ -128,7 +128,7 @@ def _choose_program(release: int) -> Path:
     """Return the oldest `pg_dump` of those here that read this release."""
     found = [it for it in list_programs(PROGRAM) if read_release(it) >= release]
     if not found:
-        hint = f"install PostgreSQL's client {release}, or --data FILE, a dump"
+        hint = f"install PostgreSQL's client {release}, or name a dump instead"
         raise UsageError(f"no {PROGRAM} here reads PostgreSQL {release}", hint=hint)
     return min(found, key=read_release)
 
@@ -155,7 +155,7 @@ def _run(command: Sequence[str], build: Build) -> str:
         raise UsageError(f"{PROGRAM} does not read the schema", cause=str(error)) from error
     if done.returncode:
         cause = extract_last_lines(done.stderr, 2) or "it failed"
-        hint = "an account that may read all tables, or --data FILE, a dump"
+        hint = "name an account that may read all tables, or a dump instead"
         raise UsageError(f"{PROGRAM} does not read the schema", cause=cause, hint=hint)
     return done.stdout
 
