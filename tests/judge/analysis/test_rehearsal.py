@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -186,7 +187,7 @@ def test_an_upgrade_that_failed_is_the_first_line_and_faults_of_its_tables_fail_
 
 def test_a_remedy_says_what_it_wins_and_names_what_becomes_slower_by_it() -> None:
     """Without it each class takes 1 ms."""
-    tried = {"tried": "work_mem=64MB", "tried_for": (SLOW.text, PLANNED.text)}
+    tried: dict[str, Any] = {"tried": "work_mem=64MB", "tried_for": (SLOW.text, PLANNED.text)}
     factors = {"slow": 0.5, "planned": 1.0, "SELECT 1": 1.5, "fast": 1.0}
     found = rehearse((SLOW, PLANNED, SAME, FAST), factors, **tried)
     assert found.sentence == (
