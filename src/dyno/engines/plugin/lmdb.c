@@ -58,7 +58,7 @@ static int open_database(const char *folder, const struct dyno_setting *settings
         db->flags = off ? MDB_NOSYNC : 0;
     }
     int code = mdb_env_create(&db->env);
-    /* the most that a database may take: valgrind can map 16 GiB, and not 64 */
+    /* the most that a database may take; valgrind, which `dyno count` runs, cannot map much more */
     code = code ? code : mdb_env_set_mapsize(db->env, (size_t)1 << 34);
     code = code ? code : mdb_env_open(db->env, folder, db->flags, 0644);
     code = code ? code : mdb_txn_begin(db->env, NULL, 0, &txn);
