@@ -147,6 +147,39 @@ BUILDS = {
     "warnings-are-errors": Example(
         "a.c:3:5: error: variable 'x' set but not used [-Werror=unused-but-set-variable]"
     ),
+    "openssl-opaque": Example(
+        "viosslfactories.c:71:7: error: invalid use of incomplete typedef 'DH' {aka 'struct dh_st'}",
+        "mysql",
+        "5.6.27",
+    ),
+    "include-string": Example(
+        "mysqltest.cc:186:31: error: expected ')' before 'label'\n"
+        "note: 'std::string' is defined in header '<string>'; did you forget to '#include <string>'?"
+    ),
+    "include-memory": Example(
+        "a.cc:3:6: error: 'unique_ptr' in namespace 'std' does not name a template type\n"
+        "note: 'std::unique_ptr' is defined in header '<memory>'"
+    ),
+    "include-functional": Example(
+        "a.cc:3:6: error: 'function' in namespace 'std' does not name a template type\n"
+        "note: 'std::function' is defined in header '<functional>'"
+    ),
+    "include-limits": Example("a.cc:4:8: error: 'numeric_limits' is not a member of 'std'"),
+    "cxx17-removed": Example(
+        "a.cc:3:15: error: no template named 'unary_function' in namespace 'std'"
+    ),
+    "implicit-int": Example("a.c:1:1: error: return type defaults to 'int' [-Wimplicit-int]"),
+    "int-conversion": Example(
+        "a.c:2:21: error: returning 'int' from a function with return type 'int *' makes pointer "
+        "from integer without a cast [-Wint-conversion]"
+    ),
+    "march-unknown": Example("cc1: error: bad value 'znver5' for '-march=' switch"),
+    "llvm-api": Example(
+        "llvmjit.c:15:10: fatal error: llvm-c/OrcBindings.h: No such file or directory",
+        "postgres",
+        "13.16",
+    ),
+    "generator-too-old": Example("sql_yacc.yy:29.10-14: error: require bison 3.0.4, but have 2.3"),
     "rpc-header": Example("a.c:2:10: fatal error: rpc/rpc.h: No such file or directory"),
     "sys-errlist": Example(
         "my_error.c:5:3: error: 'sys_errlist' undeclared (first use in this function)"
@@ -225,6 +258,38 @@ TOOLS = {
     "g++ and uint64_t": Tool("stdint", "g++ -c a.cc", {"a.cc": "uint64_t x;\n"}),
     "gcc and Sun RPC": Tool("rpc-header", "gcc -c a.c", {"a.c": "#include <rpc/rpc.h>\n"}),
     "gcc and a header": Tool("missing-header", "gcc -c a.c", {"a.c": "#include <no_such.h>\n"}),
+    "g++ and <string>": Tool(
+        "include-string",
+        "g++ -c a.cc",
+        {"a.cc": "#include <new>\nstruct A { A(std::string label); };\nstd::string text;\n"},
+    ),
+    "g++ and <memory>": Tool(
+        "include-memory", "g++ -c a.cc", {"a.cc": "#include <new>\nstd::unique_ptr<int> p;\n"}
+    ),
+    "g++ and <functional>": Tool(
+        "include-functional",
+        "g++ -c a.cc",
+        {"a.cc": "#include <new>\nstd::function<void()> f;\n"},
+    ),
+    "g++ and <limits>": Tool(
+        "include-limits",
+        "g++ -c a.cc",
+        {"a.cc": "#include <new>\nint n = std::numeric_limits<int>::max();\n"},
+    ),
+    "g++ and std::uint16_t": Tool(
+        "stdint", "g++ -c a.cc", {"a.cc": "#include <new>\nstd::uint16_t n;\n"}
+    ),
+    "gcc and no type": Tool(
+        "implicit-int", "gcc -Werror=implicit-int -c a.c", {"a.c": "f(void) { return 1; }\n"}
+    ),
+    "gcc and an integer for a pointer": Tool(
+        "int-conversion",
+        "gcc -Werror=int-conversion -c a.c",
+        {"a.c": "int *f(void) { return 7; }\n"},
+    ),
+    "gcc and a processor": Tool(
+        "march-unknown", "gcc -march=no-such-one -c a.c", {"a.c": "int x;\n"}
+    ),
     "gcc and sys_errlist": Tool(
         "sys-errlist",
         "gcc -c a.c",

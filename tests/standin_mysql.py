@@ -11,15 +11,23 @@ from pathlib import Path
 
 LISTS = """cmake_minimum_required(VERSION 3.5)
 project(MySQL C CXX)
-set(CMAKE_CXX_FLAGS "${{CMAKE_CXX_FLAGS}} -pedantic-errors")
-list(APPEND CMAKE_MODULE_PATH ${{CMAKE_SOURCE_DIR}}/cmake)
+set(CMAKE_CXX_FLAGS "${CMAKE_CXX_FLAGS} -pedantic-errors")
+list(APPEND CMAKE_MODULE_PATH ${CMAKE_SOURCE_DIR}/cmake)
 include(ssl)
 MYSQL_CHECK_SSL()
-add_executable(mysqld sql/mysqld.cc)
+add_subdirectory(sql)
+add_subdirectory(storage)
+add_subdirectory(plugin)
+add_subdirectory(scripts)
+add_subdirectory(client)
+"""
+SQL = """add_executable(mysqld mysqld.cc)
 {more}
 install(TARGETS mysqld DESTINATION bin)
 install(DIRECTORY share/ DESTINATION share)
 """
+#: A client that no compiler of today's compiles: who plays servers has no use for it.
+CLIENT = "add_executable(mysqltest mysqltest.cc)\ninstall(TARGETS mysqltest DESTINATION bin)\n"
 SSL = """macro(FATAL_SSL_NOT_FOUND_ERROR)
   message(FATAL_ERROR "Please install the appropriate openssl developer package.\\n")
 endmacro()
@@ -48,7 +56,7 @@ ROCKSDB = """add_library(rocksdb STATIC
   ${CMAKE_SOURCE_DIR}/rocksdb/util/build_version.cc
 )
 """
-MORE = "add_subdirectory(storage/rocksdb)\ntarget_link_libraries(mysqld rocksdb)"
+MORE = "target_link_libraries(mysqld rocksdb)"
 USES_ROCKSDB = """extern const char* rocksdb_build_git_sha;
 const char* revision() { return rocksdb_build_git_sha; }
 """
@@ -64,11 +72,17 @@ def mysql_tree(folder: Path, version: str, *, facebook: bool = False) -> Path:
             f"MYSQL_VERSION_{name}={value}\n"
             for name, value in (("MAJOR", major), ("MINOR", minor), ("PATCH", patch))
         ),
-        "CMakeLists.txt": LISTS.format(more=more),
+        "CMakeLists.txt": LISTS,
+        "sql/CMakeLists.txt": SQL.format(more=more),
+        "storage/CMakeLists.txt": "add_subdirectory(rocksdb)\n" if facebook else "",
+        "plugin/CMakeLists.txt": "",
+        "scripts/CMakeLists.txt": "",
+        "client/CMakeLists.txt": CLIENT,
+        "client/mysqltest.cc": "std::string label;\n",
         "cmake/ssl.cmake": SSL,
         "opensslv.h": OPENSSL_3,
         "sql/mysqld.cc": server + (USES_ROCKSDB if facebook else ""),
-        "share/english/errmsg.sys": "",
+        "sql/share/english/errmsg.sys": "",
     }
     files |= {"storage/rocksdb/CMakeLists.txt": ROCKSDB} if facebook else {}
     for name, text in files.items():
