@@ -28,14 +28,25 @@ HASH = re.compile(r"[0-9a-f]{7,64}")
 #: So much of a hash tells commits apart.
 HASH_LETTERS = 12
 THREADS = re.compile(r"\b(THREADSAFE=\d)")
+#: PostgreSQL's words for configure, as its view `pg_config` has them, and what it can by them.
+CONFIGURED = "built with CONFIGURE"
+ABILITIES = {
+    "JIT": ("--with-llvm", "compiles expressions of large queries"),
+    "LZ4": ("--with-lz4", "compresses long values and the log by LZ4"),
+    "ZSTD": ("--with-zstd", "compresses the log and backups by Zstandard"),
+    "ICU": ("--with-icu", "sorts by ICU's collations"),
+    "TLS": ("--with-(?:open)?ssl", "encrypts connections"),
+    "NUMA": ("--with-libnuma", "knows where memory lies"),
+    "io_uring": ("--with-liburing", "reads by io_uring"),
+}
 
 
 @dataclass(frozen=True)
 class BuildFacts:
     """`compiler` and its release; `flags` that change the program; `level`, the optimisation;
     `source`, where it came from; `assertions` ("on", "off") and `instrumentation`; `options` by
-    kind. `by_suite` says that the compiler is the one of the distribution's release, since the
-    program does not name its own.
+    kind; `abilities`, of `ABILITIES`, None if the program does not tell them. `by_suite` says that
+    the compiler is the one of the distribution's release, since the program does not name its own.
     """
 
     compiler: str = ""
@@ -46,6 +57,7 @@ class BuildFacts:
     assertions: str = ""
     instrumentation: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
+    abilities: frozenset[str] | None = None
     by_suite: bool = False
 
     @property
@@ -114,8 +126,21 @@ def read_build_facts(
         assertions=known.get("assertions", ""),
         instrumentation=known.get("instrumentation", ""),
         options=kinds,
+        abilities=_read_abilities(known),
         by_suite=bool(suite and compiler),
     )
+
+
+def _read_abilities(known: Mapping[str, str]) -> frozenset[str] | None:
+    """Return what configure was told to build in; from 16 on ICU is, unless it is left out."""
+    words = known.get(CONFIGURED, "")
+    if not words:
+        return None
+    found = {name for name, (pattern, _) in ABILITIES.items() if re.search(pattern, words)}
+    major = re.match(r"\d+", known.get("version") or known.get("server_version", ""))
+    if major and int(major[0]) >= 16 and "--without-icu" not in words:
+        found.add("ICU")
+    return frozenset(found)
 
 
 def _read_compiler(words: str) -> tuple[str, str]:

@@ -62,6 +62,20 @@ def test_release_builds_are_sound_and_those_that_tell_nothing_were_not_checked()
     assert unknown.soundness == "not checked" and unknown.sentence.endswith("(other)")
 
 
+def test_what_only_some_builds_can_do_is_told_with_what_it_is_for() -> None:
+    configured = "built with CONFIGURE"
+    run = _run(**{name: {**GOOD, "version": "18.4"} for name in ("old", "new", "silent")})
+    (finding,) = _judged(
+        run,
+        old={configured: " '--with-llvm' '--with-lz4' '--with-ssl=openssl'"},
+        new={configured: "'--with-lz4' '--without-icu'"},
+    )
+    assert finding.soundness == "sound" and "LZ4" not in finding.sentence
+    assert "new lacks JIT, which compiles expressions of large queries" in finding.sentence
+    assert "new lacks ICU" in finding.sentence and "new lacks TLS" in finding.sentence
+    assert "silent" not in finding.sentence
+
+
 def _made(folder: Path, *flags: str) -> Path:
     (folder / "one.c").write_text("int one(int *x) { return x[1] + 1; }\n")
     made = folder / "one.so"

@@ -6,7 +6,8 @@ run. Where only one side carries them, the flags were compared and not the engin
 Dyno compiled it with flags that the user chose, which may be the question. Optimised for size is
 doubtful. So is a comparison of two versions of an engine whose *compiler and flags differ*: what it
 finds holds for these two builds, and what the versions do is not told apart from what the compiler
-does. Two builds of one version are that question, and no finding.
+does. Two builds of one version are that question, and no finding. What only some of PostgreSQL's
+builds can do (JIT, LZ4, …) is told: a setting that needs it is refused by the server.
 
 Told by the build's facts: `assertions` ("on") where an engine knows, `compiler`, `flags`,
 `instrumentation` and `optimisation` where the program's file says so, and the flags (`…cflags`) of
@@ -23,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import Unchecked, conclude
 from dyno.record import Candidate, Finding, Soundness, Trial
-from dyno.record.build_facts import BuildFacts, read_build_facts
+from dyno.record.build_facts import ABILITIES, BuildFacts, read_build_facts
 
 NAME = "build_quality"
 #: Optimisations with which no release is made, and those that give speed away for size.
@@ -47,6 +48,7 @@ class BuildQuality:
         silent = [name for name, facts in told.items() if not facts.tells_how]
         known = len(told) - len(silent)
         sentence = f"{known} of {len(told)} builds tell how they were built: for release"
+        sentence += "".join(f"; {each}" for each in _tell_abilities(told))
         uneven = len({tuple(faults.get(side.name, ())) for side in run.candidates}) > 1
         found = [
             _make_finding(side, faults[side.name], uneven, trials)
@@ -67,6 +69,15 @@ def _make_finding(
     others = "while others do not" if uneven else "as all others do"
     words = f"{side.name} carries {' and '.join(faults)}, {others}: no release is built so"
     return Finding(NAME, soundness, words, _list_trials(side, trials))
+
+
+def _tell_abilities(told: Mapping[str, BuildFacts]) -> Iterator[str]:
+    """Yield who lacks an ability that others have, with what it is for."""
+    asked = {name: facts.abilities for name, facts in told.items() if facts.abilities is not None}
+    for ability, (_, purpose) in ABILITIES.items():
+        lacking = [name for name, abilities in asked.items() if ability not in abilities]
+        if 0 < len(lacking) < len(asked):
+            yield f"{' and '.join(lacking)} lacks {ability}, which {purpose}"
 
 
 def _list_trials(side: Candidate, trials: Sequence[Trial]) -> tuple[int, ...]:
