@@ -128,3 +128,35 @@ def test_a_process_that_has_ended_is_told() -> None:
         process.wait()
         with CpuSampler(FINE_NS) as sampler, pytest.raises(HostError, match="has ended"):
             sampler.start([process.pid])
+
+
+#: Spends its time in a function that nobody else may call.
+BUSY_C = """
+static volatile unsigned long n;
+static __attribute__((noinline)) void hidden(void) { for (;;) n++; }
+int main(void) { hidden(); return 0; }
+"""
+
+
+def test_functions_of_a_stripped_program_have_the_names_of_its_debug_file(tmp_path: Path) -> None:
+    busy, debug = tmp_path / "busy", tmp_path / "debug"
+    (tmp_path / "busy.c").write_text(BUSY_C)
+    kept = debug / ".build-id" / "ab" / "cdef0123456789.debug"
+    kept.parent.mkdir(parents=True)
+    commands: list[list[str | Path]] = [
+        ["cc", "-O1", "-Wl,--build-id=0xabcdef0123456789", "-o", busy, tmp_path / "busy.c"],
+        ["objcopy", "--only-keep-debug", busy, kept],
+        ["objcopy", "--strip-all", f"--add-gnu-debuglink={kept}", busy],
+    ]
+    for command in commands:
+        subprocess.run(command, check=True, timeout=60)
+    with subprocess.Popen([busy]) as process:
+        try:
+            with CpuSampler(FINE_NS) as sampler:
+                (without,) = sample(sampler, process.pid)
+            with CpuSampler(FINE_NS, [debug]) as sampler:
+                (named,) = sample(sampler, process.pid)
+        finally:
+            process.kill()
+    own = [{each.name for each in it.functions if "busy" in each.module} for it in (without, named)]
+    assert own == [{""}, {"hidden"}]

@@ -32,6 +32,7 @@ mod tally;
 mod testing;
 mod wire;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use commands::{ask, echo, lockstep, rows, run, sample, together};
@@ -71,7 +72,10 @@ fn command(word: &str) -> Result<ExitCode, Error> {
         "echo" => echo::echo(&std::env::args().nth(2).unwrap_or_default()),
         "rows" => rows::rows(&std::env::args().nth(2).unwrap_or_default()),
         "outline" => Parent::listen(now_ns).and_then(|parent| commands::outline(&parent)),
-        "sample" => Parent::listen(now_ns).and_then(|parent| sample::sample(&parent)),
+        "sample" => {
+            let folders: Vec<PathBuf> = std::env::args_os().skip(2).map(PathBuf::from).collect();
+            Parent::listen(now_ns).and_then(|parent| sample::sample(&parent, &folders))
+        }
         "identify" => together::identify(),
         "merge" => Parent::listen(now_ns).and_then(|parent| together::merge(&parent)),
         "schema" => commands::schema(),

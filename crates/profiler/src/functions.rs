@@ -1,6 +1,7 @@
 //! Addresses to functions, by the files that were mapped there: the processes may have ended.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use blazesym::symbolize::source::{Elf, Kernel, Source};
@@ -12,6 +13,8 @@ use crate::sampling::{KERNEL_STARTS, Samples};
 
 /// The module of the kernel's functions.
 const KERNEL: &str = "[kernel]";
+/// Where distributions put debug files.
+const DEBUG_FOLDER: &str = "/usr/lib/debug";
 
 /// A place in a file, in bytes.
 type Place = (String, u64);
@@ -27,9 +30,12 @@ pub struct FunctionNames {
     held: Vec<Arc<ProcessFiles>>,
 }
 
-impl Default for FunctionNames {
-    fn default() -> Self {
-        let builder = || Symbolizer::builder().enable_inlined_fns(false);
+impl FunctionNames {
+    /// Looks for separate debug files in the system's folder and, by build id, in `debug_folders`.
+    pub fn new(debug_folders: &[PathBuf]) -> Self {
+        let folders = || debug_folders.iter().cloned().chain([PathBuf::from(DEBUG_FOLDER)]);
+        let builder =
+            || Symbolizer::builder().enable_inlined_fns(false).set_debug_dirs(Some(folders()));
         Self {
             names: builder().enable_code_info(false).build(),
             sources: builder().enable_code_info(true).build(),
@@ -38,9 +44,7 @@ impl Default for FunctionNames {
             held: Vec::new(),
         }
     }
-}
 
-impl FunctionNames {
     /// Names every address that was met.
     pub fn name(&mut self, samples: &Samples) -> Profile {
         let mut found = Naming::default();
@@ -116,12 +120,23 @@ impl FunctionNames {
             }
             _ => offsets.iter().map(|_| None).collect(),
         };
-        let named: Vec<Function> = offsets
+        let mut named: Vec<Function> = offsets
             .iter()
             .zip(&names)
             .map(|(&offset, name)| name_place(file, offset, name.as_ref()))
             .collect();
         drop(names);
+        // what a stripped library keeps to itself (the C library's memmove for this processor, say)
+        // is in its debug file, if there is one
+        let unnamed: Vec<usize> = (0..named.len()).filter(|&at| named[at].name.is_empty()).collect();
+        if file.starts_with('/') && !unnamed.is_empty() {
+            let places: Vec<u64> = unnamed.iter().map(|&at| offsets[at]).collect();
+            let places = Input::FileOffset(&places[..]);
+            let names = symbolize(&self.sources, &describe_file(&own, true), places);
+            for (&at, name) in unnamed.iter().zip(&names) {
+                named[at] = name_place(file, offsets[at], name.as_ref());
+            }
+        }
         for (&offset, mut function) in offsets.iter().zip(named) {
             if file.starts_with('/') {
                 function.source = self.find_source(&own, function.offset);

@@ -9,6 +9,7 @@ import json
 import subprocess
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from dyno.driver.events import convert_error
@@ -47,12 +48,14 @@ class CpuSampler:
     It remembers the symbols of programs: the second profile of a build takes milliseconds.
     """
 
-    def __init__(self, period_ns: int = PERIOD_NS) -> None:
-        """Start the sampler's process; `HostError` if it cannot be started."""
+    def __init__(self, period_ns: int = PERIOD_NS, debug_folders: Sequence[Path] = ()) -> None:
+        """Start the sampler's process; `HostError` if it cannot be started. `debug_folders` hold
+        debug files by build id, besides the system's own folder.
+        """
         self.period_ns = period_ns
         try:
             self._process = subprocess.Popen(
-                [str(find_driver()), "sample"],
+                [str(find_driver()), "sample", *map(str, debug_folders)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -5,6 +5,7 @@
 //! met, a profile for each process asked for, while these stand; before `stop` it is answered by
 //! those that were met until then. Then the next request may come. The end of stdin ends it.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
@@ -26,9 +27,9 @@ enum State {
     Stopped(Vec<Samples>),
 }
 
-/// Answers requests until stdin ends.
-pub fn sample(parent: &Parent) -> Result<ExitCode, Error> {
-    let mut names = FunctionNames::default();
+/// Answers requests until stdin ends; `debug_folders` hold debug files by build id.
+pub fn sample(parent: &Parent, debug_folders: &[PathBuf]) -> Result<ExitCode, Error> {
+    let mut names = FunctionNames::new(debug_folders);
     let mut state = State::Idle;
     loop {
         let within = match &state {

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from dyno.driver.sampler import CpuSampler, SamplingStarted
 from dyno.errors import DynoError
+from dyno.profile.debug_files import find_debug_folders
 from dyno.profile.layers import label_profile
 from dyno.record import PhaseRecord
 from dyno.record.profile import PROFILE, CpuProfile
@@ -56,13 +57,17 @@ class PhaseSamples:
         return replace(record, profile=profile, unread={**record.unread, **unread})
 
 
+def start_sampler() -> CpuSampler:
+    return CpuSampler(debug_folders=find_debug_folders(lambda _: None))
+
+
 @dataclass
 class PhaseSampler:
     """The sampler of a run. `make` starts its process, again where it has died; `stacks` asks for
     callers, too.
     """
 
-    make: Callable[[], Samples] = CpuSampler
+    make: Callable[[], Samples] = start_sampler
     stacks: bool = False
     _sampler: Samples | None = None
     _sides: tuple[int, ...] = ()

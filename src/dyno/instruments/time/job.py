@@ -12,12 +12,11 @@ from dyno import driver
 from dyno.builds import Build
 from dyno.driver.lockstep import ServerWords
 from dyno.driver.plan import Description, Plan, Session
-from dyno.driver.sampler import CpuSampler
 from dyno.engines import Ask, Engine, PlaysLogs, ReadsSql, Server
 from dyno.host.controls import Control, load_controls
 from dyno.host.probes import Probe, load_probes
 from dyno.instruments.time.contents import Replies, ask_contents
-from dyno.instruments.time.cpu_samples import PhaseSampler, Samples
+from dyno.instruments.time.cpu_samples import PhaseSampler, Samples, start_sampler
 from dyno.instruments.time.interleaving import TrialSlot
 from dyno.instruments.time.known_statements import KnownStatements, KnownText
 from dyno.instruments.time.log_contents import LogReplies
@@ -91,7 +90,7 @@ class Tools:
     ask_briefly: Ask = ask_briefly
     probes: Mapping[str, Probe] = field(default_factory=load_probes)
     controls: Mapping[str, Control] = field(default_factory=load_controls)
-    make_sampler: Callable[[], Samples] = CpuSampler
+    make_sampler: Callable[[], Samples] = start_sampler
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from dyno.driver import Conversation
 from dyno.driver.sampler import CpuSampler
 from dyno.errors import DynoError, UsageError
 from dyno.host.processes import list_process_family, sum_cpu_ns
+from dyno.profile.debug_files import find_debug_folders
 from dyno.profile.layers import label_profile
 from dyno.record.server_profile import CpuTimes, ServerProfile, WaitSlice
 from dyno.record.waits import SessionState, WaitKind
@@ -83,7 +84,9 @@ class Collector:
         self,
         target: ProfileTarget,
         options: ProfileOptions,
-        make_sampler: Callable[[int], CpuSampler] = CpuSampler,
+        make_sampler: Callable[[int], CpuSampler] = lambda period_ns: CpuSampler(
+            period_ns, find_debug_folders(lambda _: None)
+        ),
     ) -> None:
         self._make_sampler = make_sampler
         self.target, self.options = target, options
