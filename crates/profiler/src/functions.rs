@@ -128,7 +128,8 @@ impl FunctionNames {
         drop(names);
         // what a stripped library keeps to itself (the C library's memmove for this processor, say)
         // is in its debug file, if there is one
-        let unnamed: Vec<usize> = (0..named.len()).filter(|&at| named[at].name.is_empty()).collect();
+        let mut unnamed: Vec<usize> = (0..named.len()).collect();
+        unnamed.retain(|&at| named[at].name.is_empty());
         if file.starts_with('/') && !unnamed.is_empty() {
             let places: Vec<u64> = unnamed.iter().map(|&at| offsets[at]).collect();
             let places = Input::FileOffset(&places[..]);
