@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from stub_programs import SAID, stub
 
-from dyno.builds import Say, deb
+from dyno.builds import Say
 from dyno.errors import HostError
 from dyno.profile.debug_files import find_debug_folders
 
@@ -26,9 +26,7 @@ def has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "installed"
 
 
-def test_a_system_without_them_gets_those_of_its_own_version(
-    has: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_system_without_them_gets_those_of_its_own_version(has: Path, tmp_path: Path) -> None:
     asked = []
 
     def fetch(name: str, version: str, say: Say) -> Path:
@@ -36,10 +34,9 @@ def test_a_system_without_them_gets_those_of_its_own_version(
         (tmp_path / "tree" / "usr" / "lib" / "debug" / ".build-id").mkdir(parents=True)
         return tmp_path / "tree"
 
-    monkeypatch.setattr(deb, "fetch", fetch)
-    (folder,) = find_debug_folders(SAID.append)
+    (folder,) = find_debug_folders(SAID.append, fetch)
     assert (folder / ".build-id").is_dir()
-    assert find_debug_folders(SAID.append) == [folder]
+    assert find_debug_folders(SAID.append, fetch) == [folder]
     assert asked == [("libc6-dbg", "2.36-9")]
 
 
@@ -49,7 +46,7 @@ def test_a_system_that_has_them_needs_none(has: Path) -> None:
 
 
 def test_a_mirror_without_this_version_is_asked_once(
-    has: Path, monkeypatch: pytest.MonkeyPatch
+    has: Path,
 ) -> None:
     asked = []
 
@@ -57,6 +54,6 @@ def test_a_mirror_without_this_version_is_asked_once(
         asked.append(version)
         raise HostError(f"apt cannot get {name}={version}")
 
-    monkeypatch.setattr(deb, "fetch", fetch)
-    assert find_debug_folders(SAID.append) == find_debug_folders(SAID.append) == []
+    assert find_debug_folders(SAID.append, fetch) == []
+    assert find_debug_folders(SAID.append, fetch) == []
     assert len(asked) == 1 and any("stay without names" in said for said in SAID)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from dyno import subprocesses
@@ -20,9 +21,11 @@ LIBRARY, SYMBOLS = "libc6", "libc6-dbg"
 ANSWER_S = 10.0
 
 
-def find_debug_folders(say: Say) -> list[Path]:
+def find_debug_folders(say: Say, fetch: Callable[[str, str, Say], Path] = deb.fetch) -> list[Path]:
     """Return folders of debug files besides the system's own: none if the system has the C
     library's, is no Debian or Ubuntu, or its mirror has not this version (asked once a day).
+
+    `fetch` unpacks a package of a version.
     """
     if shutil.which("dpkg-query") is None or shutil.which("apt-get") is None:
         return []
@@ -37,7 +40,7 @@ def find_debug_folders(say: Say) -> list[Path]:
 
     def make(folder: Path) -> None:
         try:
-            fetched = deb.fetch(SYMBOLS, versions[LIBRARY], say)
+            fetched = fetch(SYMBOLS, versions[LIBRARY], say)
         except HostError as refused:
             say(f"functions of the C library stay without names: {refused.sentence}")
             return
