@@ -114,8 +114,8 @@ def test_a_list_is_searched_and_filtered_and_leads_to_a_run_and_back(
     tab.evaluate("document.querySelector('[name=sort]').value = 'oldest'")
     tab.evaluate("document.querySelector('form.filters').requestSubmit()")
     tab.wait("location.search.includes('sort=oldest') && document.documentElement?.dataset.ready")
-    assert FIRST in tab.evaluate(f"{ROWS}[0].textContent")
-    follow(tab, "table.runs th a", "/runs/")
+    assert tab.evaluate(f"{ROWS}[0].id") == FIRST
+    follow(tab, "table.runs tbody th a", "/runs/")
     assert "is slower than" in tab.evaluate("document.querySelector('h1').textContent")
     follow(tab, ".bar a", "index.html")
     assert tab.evaluate(f"{ROWS}.length") == total

@@ -64,9 +64,10 @@ def _build_table(engine: str, told: Sequence[Told]) -> MatrixTable:
     builds: dict[str, BuildOutcome] = {}
     for run, it in reversed(told):  # so builds stand as they were first played
         cells.setdefault((it.workload, it.build), []).append((run, it))
-        builds.setdefault(it.build, it)
+        if it.build not in builds or it.committed:  # which an older Dyno did not write down
+            builds[it.build] = it
     ordered = sorted(builds.values(), key=lambda it: (parse_version(it.version), it.committed))
-    shown = ordered[-BUILDS_MAX:]
+    shown = ordered[::-1][:BUILDS_MAX]
     rows = [
         (name, [_describe_cell(cells.get((name, it.build), ())) for it in shown])
         for name in sorted({it.workload for _, it in told})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from urllib.parse import urlencode
@@ -31,6 +32,8 @@ SORTS = {"newest": "newest first", "oldest": "oldest first"} | {
     for way in ways
 }
 PLAYING, DAMAGED, NOT_JUDGED, DOUBTFUL = "playing now", "damaged", "not judged", "doubtful"
+#: The label of a candidate from git (`Candidate.label`): its engine or name, and its commit.
+LABEL = re.compile(r"(?:(\w+)@source:\S*|(.*)) \(([0-9a-f]{8})[0-9a-f]{4}(?:, .*)?\)")
 #: The mark of each word of the other kinds of runs: that of the comparison's word it stands for.
 LIKENED = {
     **{"heavier": "slower", "not heavier": "not slower", "lighter": "faster"},
@@ -165,6 +168,12 @@ def _list_choices(runs: Sequence[ListedRun]) -> list[tuple[str, str, list[str]]]
     ]
 
 
+def shorten_label(label: str) -> str:
+    """`new 1a2b3c4d` of `new (1a2b3c4d5e6f, subject)`, `sqlite 1a2b3c4d` of a spec of a commit."""
+    found = LABEL.fullmatch(label)
+    return f"{found[1] or found[2]} {found[3]}" if found else label
+
+
 def _name_run(it: RunSummary) -> str:
     return " vs ".join(it.candidates) or it.name
 
@@ -188,7 +197,8 @@ def _describe_row(run: ListedRun) -> dict[str, object]:
     return {
         "key": run.key,
         "address": quote_key(run.key),
-        "title": _name_run(it),
+        "title": " vs ".join(map(shorten_label, it.candidates)) or it.name,
+        "compared": _name_run(it),
         "kind": it.kind,
         "question": it.question,
         "workloads": it.workloads,
