@@ -14,6 +14,7 @@ from dyno.cli.judged_run import print_progress, sweep
 from dyno.cli.options import DURATION, ENGINE, PERCENT, WORKLOAD, add_option
 from dyno.cli.terminal import screen
 from dyno.cli.workload_words import prepare_setup_beside
+from dyno.errors import UsageError
 
 if TYPE_CHECKING:
     from dyno.compare.calibration import CalibrationEntry
@@ -43,7 +44,8 @@ def format_score_row(score: Score) -> Sequence[object]:
     size = "" if score.injected_percent is None else f"{score.injected_percent:.2f} %"
     held = f"{100 * score.covered / score.coverable:.1f} %" if score.coverable else ""
     words = (score.words.get(word, 0) or "" for word in ("inconclusive", "invalid"))
-    what = ", ".join(filter(None, (score.what, score.settings.get("design"))))
+    by = "by CPU time" if score.settings.get("by") == "cpu" else ""
+    what = ", ".join(filter(None, (score.what, score.settings.get("design"), by)))
     return (
         *(what, score.engine, f"{score.comparisons:,}", f"{score.slower:,}", between),
         *(*words, size, held),
@@ -72,7 +74,7 @@ KINDS = ("synthetic", "aa", "paths", "delay", "p99", "noise", "delay-noise")
 @click.command("calibrate")
 @add_option(
     "--engine ENGINE ...",
-    "An engine to calibrate on; may be repeated.  [default: null@70us]",
+    "An engine to calibrate on; may be repeated.  [default: null@70us; none by CPU time]",
     ENGINE,
     name="engines",
 )
@@ -95,6 +97,13 @@ KINDS = ("synthetic", "aa", "paths", "delay", "p99", "noise", "delay-noise")
     name="injected",
 )
 @add_option("--margin PERCENT", "The margin of all.  [default: 2%]", PERCENT)
+@add_option(
+    "--by",
+    "What the verdicts rest on: rates and latencies, or CPU time (`dyno compare --by cpu`), of "
+    "which there is no p99, and none of null.",
+    click.Choice(["time", "cpu"]),
+    default="time",
+)
 @add_option("--quick", "A few comparisons of each kind.")
 @add_option("--blocks MAX", "Blocks at the last analysis.  [default: 12]", int)
 @add_option(
@@ -134,7 +143,15 @@ def read_options(**words: Any) -> CalibrationOptions:
     from dyno.compare.calibration.pilot import Shape
     from dyno.compare.calibration.session import CalibrationOptions
 
-    kinds = words["kinds"] or KINDS
+    by, kinds = words["by"], words["kinds"] or KINDS
+    if by == "cpu":
+        if not words["engines"]:
+            hint = "--engine, as you compare it"
+            raise UsageError("--by cpu needs an engine", cause="null does no work", hint=hint)
+        if words["kinds"] and "p99" in kinds:
+            hint = "leave out --kind p99: a percentile is one of latencies"
+            raise UsageError("CPU time has no p99", hint=hint)
+        kinds = tuple(kind for kind in kinds if kind != "p99")
     goals = QUICK if words["quick"] else GOALS
     goals = {kind: words["times"] or goal for kind, goal in goals.items() if kind in kinds}
     shape = Shape(words["workload"])
@@ -146,7 +163,7 @@ def read_options(**words: Any) -> CalibrationOptions:
     return CalibrationOptions(
         engines=engines,
         goals=goals,
-        shape=replace(shape, options=options, blocks=blocks, margin_percent=words["margin"]),
+        shape=replace(shape, options=options, blocks=blocks, margin_percent=words["margin"], by=by),
         budget_s=words["budget"],
         made_up="synthetic" in kinds,
         injected_percent=words["injected"] or INJECTED_PERCENT,

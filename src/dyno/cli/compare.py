@@ -52,6 +52,13 @@ COUNT_EVENTS = 10_000
 @add_option(
     "--precision PERCENT", "Continue until every interval's half-width is at most this.", PERCENT
 )
+@add_option(
+    "--by",
+    "What the verdict rests on: the metrics of the workload, or the engine's CPU time of an "
+    "operation, which a busy host changes less, and which knows no waits.",
+    click.Choice(["time", "cpu"]),
+    default="time",
+)
 @options.ACCEPT
 @options.CHECK
 @options.CLIENT_HOSTS
@@ -148,6 +155,7 @@ def read_experiment(**words: Any) -> Experiment:
         count_events=COUNT_EVENTS if words["is_counted"] else 0,
         accepted=words["accepted"] or {},
         check=words["check"],
+        by=words["by"],
     )
     words["candidates"] = rewrite_candidates(words, words["candidates"])
     (first, *others), chosen = choose_scripts(words)

@@ -48,7 +48,8 @@ class RunOptions:
 
     `inconclusive` is `pass`, `fail`, `retry` or empty. `verbose` prints all that the report has in
     words, `quiet` nothing but formats; `report_url` is where a reader finds the report. `saved` are
-    the answers of a base that nobody plays, `losses` those that the repository accepts.
+    the answers of a base that nobody plays, `losses` those that the repository accepts; with
+    `by_cpu` a run is judged anew by CPU time.
     """
 
     budget_s: float | None = None
@@ -61,6 +62,7 @@ class RunOptions:
     report_url: str = ""
     saved: SavedAnswers | None = None
     losses: tuple[AcceptedLoss, ...] = ()
+    by_cpu: bool = False
 
     def choose_exit_code(self, verdict: Verdict) -> int:
         if verdict.rehearsal:
@@ -103,7 +105,8 @@ def read_asked_of_report(words: Mapping[str, Any]) -> RunOptions:
     """The same of `dyno report`: a format that has no file is all that is printed."""
     asked = read_asked(words)
     quiet = any(not wanted.file for wanted in asked.formats)
-    return replace(asked, quiet=quiet, report_url=words["report_url"])
+    by_cpu = words["by"] == "cpu"
+    return replace(asked, quiet=quiet, report_url=words["report_url"], by_cpu=by_cpu)
 
 
 def quote_command() -> str:
@@ -188,7 +191,7 @@ def tell_verdict(folder: RunFolder, asked: RunOptions) -> Verdict:
     from dyno.report.rehearsal import build_first_rows
     from dyno.report.sections import verdict
 
-    book = derive_files(folder, asked.losses)
+    book = derive_files(folder, asked.losses, asked.by_cpu)
     if asked.json_file:  # before a reader of what is printed may go away
         write_json_file(asked.json_file, to_json_result(book.verdict, asked.losses))
     if not asked.quiet:
@@ -208,7 +211,7 @@ def tell_verdict(folder: RunFolder, asked: RunOptions) -> Verdict:
 
 def _list_further(folder: RunFolder, book: Book, strict: bool) -> Iterator[tuple[str, str]]:
     """Where to go on: the page, the rest of the words, and the command that plays on or again."""
-    yield "report", str(folder.path / "report.html")
+    yield "report", str(folder.path / book.page)
     if (saved := book.run.design.saves_answers) and Path(saved).exists():
         yield "saved", saved
     name = shorten_name(folder.path)
@@ -311,19 +314,28 @@ def build_repeat_command(run: Run) -> str:
     return " ".join(words)
 
 
-def derive_files(folder: RunFolder, losses: tuple[AcceptedLoss, ...] = ()) -> Book:
+def derive_files(
+    folder: RunFolder, losses: tuple[AcceptedLoss, ...] = (), by_cpu: bool = False
+) -> Book:
     """Makes verdict.json, points.json, report.html and trials.csv anew from what was measured; the
-    page says which `losses` are accepted.
+    page says which `losses` are accepted. Of a run judged anew by CPU time a page of its own alone.
     """
     from dyno.compare.history.homes import LocalHome, read_home
+    from dyno.judge.analysis.cpu_time import judge_by_cpu
     from dyno.judge.analysis.judge import judge
     from dyno.report import Book, export
     from dyno.report.html import page
 
     run, played = folder.read_run(), folder.read_trials()
+    is_other = by_cpu and run.design.by != "cpu"
+    run = judge_by_cpu(run, played) if is_other else run
     verdict = judge(run, played, counts=folder.read_counts())
-    folder.write_verdict(verdict)
     book = Book(folder.path, run, played, verdict, folder.read_profiles(), losses)
+    if is_other:
+        book = replace(book, page="report-cpu.html")
+        page.write_page(book)
+        return book
+    folder.write_verdict(verdict)
     export.write_csv(book)
     page.write_page(book)
     read_home(LocalHome(folder.path))

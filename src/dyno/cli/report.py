@@ -37,6 +37,12 @@ def parse_web_url(text: str) -> str:
     Parsed("url", parse_web_url),
     default="",
 )
+@add_option(
+    "--by",
+    "Judge the blocks of a comparison by the engine's CPU time of an operation, all of them, into "
+    "report-cpu.html; what the run was judged by stays.",
+    click.Choice(["cpu"]),
+)
 @options.STRICT
 @options.VERBOSE
 @options.JSON
@@ -53,12 +59,17 @@ def command(run: str, *, profile_format: str | None, **words: Any) -> int:
     \b
     dyno report last --format markdown >>"$GITHUB_STEP_SUMMARY"
     dyno report last --format junit=results.xml --format github
+    dyno report last --by cpu
     dyno report last --format markdown=comment.txt --report-url https://ci.example/17/report.html
     """
     place = find_place(unpack(run))
     file = open_command(place.kind)
     if hasattr(file, "report_run"):
         return int(file.report_run(place.path, profile_format, words))
+    if words["by"]:
+        raise UsageError(
+            f"{place.instrument.noun} is not judged by CPU time", hint="leave out --by cpu"
+        )
     if profile_format:
         raise UsageError(f"{place.instrument.noun} has no samples of CPU time")
     asked = judged_run.read_asked_of_report(words)

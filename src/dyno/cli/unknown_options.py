@@ -49,6 +49,7 @@ OF_EXPERIMENTS = {
     ),
     **dict.fromkeys(("--workload", "-w", "--sql"), "the file names its workloads: [[workload]]"),
     "--aa": "aa = true in the file",
+    "--by": 'by = "cpu" in the file',
     "--count": "count_events = 10000 in the file",
     "--margin": "margin_percent = … in the file",
     "--precision": "precision_percent = … in the file",
@@ -56,10 +57,13 @@ OF_EXPERIMENTS = {
     "--factor": "[[factor]] in the file",
 }
 #: What one play has no blocks for.
-OF_COMPARISONS = dict.fromkeys(
-    ("--limit", "--blocks", "--budget", "--margin", "--precision", "--quick", "--strict", "--aa"),
-    "one play has no blocks and no verdict: `dyno compare` takes it",
-)
+ONE = "one play has no blocks and no verdict: `dyno compare` takes it"
+OF_COMPARISONS = {
+    **dict.fromkeys(
+        ("--limit", "--blocks", "--budget", "--margin", "--precision", "--quick", "--strict"), ONE
+    ),
+    **dict.fromkeys(("--aa", "--by"), ONE),
+}
 #: Settings of an experiment's file that were options of `compare`.
 IN_THE_FILE = {
     "--count-events": "count_events = N",

@@ -95,6 +95,8 @@ class Candidate(Record):
 Kind = Literal["candidate", "build flag", "engine setting", "control", "workload option"]
 Crossing = Literal["factorial", "one at a time"]
 Gate = Literal["each", "mean"]
+#: What a verdict rests on: what a workload declares, or the CPU time of an operation.
+By = Literal["time", "cpu"]
 
 
 class Factor(Record):
@@ -180,7 +182,8 @@ class Design(Record):
     `options` are the settings of the file that its servers are started with; `upgrades_folder`: the
     candidate begins with the base's data folder, upgraded. `left_out` is what of the log and of the
     dump nobody plays. `tried` is a setting that the candidate alone has, as a remedy for the
-    classes `tried_for`.
+    classes `tried_for`. `by` says what decides: the metrics that the workloads declare, or the
+    engine's CPU time of an operation in their phases.
     """
 
     base: str
@@ -208,6 +211,7 @@ class Design(Record):
     left_out: tuple[LeftOut, ...] = ()
     tried: str = ""
     tried_for: tuple[str, ...] = ()
+    by: By = "time"
 
     def __post_init__(self) -> None:
         rising = sorted({each for each in self.analyses if 0 < each < BLOCKS_MOST})

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Book:
-    """All that a section may look at; `losses` are those that the repository accepts."""
+    """All that a section may look at; `losses` are those that the repository accepts, `page` is the
+    file of its page in the folder.
+    """
 
     folder: Path
     run: Run
@@ -31,6 +33,7 @@ class Book:
     verdict: Verdict
     profiles: Sequence[StackProfile] = ()
     losses: tuple[AcceptedLoss, ...] = ()
+    page: str = "report.html"
 
     @cached_property
     def view(self) -> RunView:

@@ -253,8 +253,8 @@ MADE_UP = "synthetic"
 @dataclass(frozen=True)
 class CalibrationSummary:
     """`when` bounds the comparisons, empty where there are none; `own` are the scores on the run's
-    engines, `without` those engines that have none; `worst` has the most false alarms of those on
-    made-up blocks; `rest` are the others.
+    engines by what the run rests on, `without` those engines that have none; `worst` has the most
+    false alarms of those on made-up blocks; `rest` are the others.
     """
 
     when: str = ""
@@ -271,7 +271,12 @@ def summarize_calibration(run: Run) -> CalibrationSummary:
     if known is None:
         return CalibrationSummary()
     engines = dict.fromkeys(candidate.engine for candidate in run.candidates)
-    own = [s for s in known.scores if s.engine in engines and s.kind != MADE_UP]
+    by = run.design.by
+    own = [
+        s
+        for s in known.scores
+        if s.engine in engines and s.kind != MADE_UP and s.settings.get("by", "time") == by
+    ]
     made_up = [s for s in known.scores if s.kind == MADE_UP and not s.effect_percent]
     worst = max(made_up, key=lambda s: s.slower_percent, default=None)
     first, last = known.first_utc[:10], known.last_utc[:10]
@@ -296,7 +301,8 @@ def format_score(score: Score) -> str:
     measured = (
         f"measured {numbers.format_signed_percent(size)} %" if score.effect_percent and size else ""
     )
-    what = ", ".join(filter(None, (score.what, score.settings.get("design"), measured)))
+    by = "by CPU time" if score.settings.get("by") == "cpu" else ""
+    what = ", ".join(filter(None, (score.what, score.settings.get("design"), by, measured)))
     told = f"{score.slower:,} of {score.comparisons:,} {called}, {share}"
     return f"{score.kind}{where} ({what}): {told}"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from dyno.judge.analysis.cpu_time import BLIND
 from dyno.judge.analysis.effect_words import (
     describe_bound,
     describe_claim,
@@ -20,6 +21,7 @@ from dyno.judge.analysis.effect_words import (
     is_gain,
     is_told_whole,
 )
+from dyno.judge.analysis.measures import CPU_PER_OP
 from dyno.judge.analysis.sentence import OPEN_WORDS, describe_guess, find_worst_verdict
 from dyno.numbers import format_percent
 from dyno.record import Candidate, Cause, Comparison, Verdict
@@ -201,6 +203,8 @@ def list_reasons(verdict: Verdict, named: Sequence[NamedRow]) -> list[str]:
         found.append("The run is not complete: this is what has been measured so far")
     elif verdict.overall == "inconclusive" and not found:
         found += _explain_open(named)
+    if any(it.row.metric.name == CPU_PER_OP for it in named):
+        found.append(_begin_sentence(BLIND))
     found = list(dict.fromkeys(found))
     more = len(found) - REASONS
     return found[:REASONS] + ([f"and {more} more reasons, in the report"] if more > 0 else [])

@@ -16,6 +16,7 @@ from dyno.judge.analysis.effect_words import (
     is_slight_gain,
     measure_losses,
 )
+from dyno.judge.analysis.measures import CPU_PER_OP
 from dyno.numbers import format_interval
 from dyno.record import (
     ClientLoad,
@@ -89,7 +90,7 @@ def format_full_metric(metric_: Metric) -> str:
 
 #: The cost that stands beside every rate: it is less noisy, and the same work at a lower cost is a
 #: gain even where the rate hangs on something else.
-SERVER_CPU = "server_cpu_us_per_op"
+SERVER_CPU = CPU_PER_OP
 
 
 def list_main_comparisons(comparisons: Sequence[Comparison]) -> list[Comparison]:

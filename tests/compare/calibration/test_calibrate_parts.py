@@ -12,6 +12,7 @@ import pytest
 from fakes import make_latency, make_readings, make_record, make_run, make_tally, make_trial
 from msgspec import structs
 
+from dyno.cli import run_words
 from dyno.compare.calibration import comparison, session
 from dyno.compare.calibration.cases import CalibrationCase, list_cases
 from dyno.compare.calibration.comparison import compute_injected_percent, is_other_size
@@ -99,6 +100,16 @@ def test_the_size_is_what_was_spun_more_than_in_the_base() -> None:
     )
     same = CalibrationCase("A/A", "same build", 0.0, 1, "a", "a")
     assert compute_injected_percent(same, blocks, "base", "new") is None
+
+
+def test_by_cpu_time_the_size_is_what_was_asked_for() -> None:
+    """The library counts the time in which others had the core."""
+    blocks = [{"base": trial(0, "base", 1000.0, 0.0), "new": trial(0, "new", 990.0, 900_000.0)}]
+    case = CalibrationCase("delay", "5 % injected", 5.0, 1, "sqlite", "sqlite?inject=50000ns")
+    found = compute_injected_percent(case, blocks, "base", "new", lambda _: 1e6)
+    assert found == pytest.approx(5.0)
+    assert run_words(["calibrate", "--by", "cpu"]) == 64
+    assert run_words(["calibrate", "--by", "cpu", "--engine", "sqlite", "--kind", "p99"]) == 64
 
 
 def test_the_size_of_null_is_that_of_its_median_answer() -> None:

@@ -115,7 +115,7 @@ def test_a_gain_that_is_surely_smaller_than_the_margin_is_not_called_faster() ->
         ("latency_ns_p99", "ns", "slower", "is 6.0 % longer [4.0, 8.0]"),
         ("database_bytes", "bytes", "larger", "is 6.0 % larger [4.0, 8.0]"),
         ("resident_bytes", "B", "more memory", "takes 6.0 % more memory [4.0, 8.0]"),
-        ("server_cpu_us_per_op", "us", "dearer", "is 6.0 % more [4.0, 8.0]"),
+        ("server_cpu_us_per_op", "us", "dearer", "takes 6.0 % more CPU time [4.0, 8.0]"),
     ],
 )
 def test_each_kind_of_metric_has_its_own_words(name: str, unit: str, worse: str, told: str) -> None:

@@ -15,7 +15,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -41,8 +41,8 @@ from dyno.compare.pilot.slices import TriedEvents
 from dyno.errors import TrialFailed
 from dyno.instruments.time.run import play_run
 from dyno.judge.analysis import judge
-from dyno.judge.analysis.blocks import sort_blocks
-from dyno.judge.analysis.measures import count_operations
+from dyno.judge.analysis.measures import CPU_PER_OP, count_operations
+from dyno.judge.analysis.run_view import RunView
 from dyno.record import PhaseRecord, Run, Trial, Verdict
 from dyno.record.host import select_facts
 from dyno.runs.experiment import Experiment, candidates
@@ -117,21 +117,38 @@ def is_other_size(effect_percent: float, injected_percent: float) -> bool:
 
 
 def compute_injected_percent(
-    case: CalibrationCase, blocks: Sequence[Mapping[str, Trial]], base: str, candidate: str
+    case: CalibrationCase,
+    blocks: Sequence[Mapping[str, Trial]],
+    base: str,
+    candidate: str,
+    costs: Callable[[Trial], float] | None = None,
 ) -> float | None:
     """The slowdown injected, the mean over the blocks; None where nothing was to be injected.
 
     Of a delay in one answer of fifty it is what the p99 must have risen by at the least: half of
-    the answers held up, one of a hundred, took the median and the spin or more.
+    the answers held up, one of a hundred, took the median and the spin or more. By the CPU time
+    that `costs` has of a base's trial it is what was asked for: the library counts the time in
+    which others had the core, too.
     """
     if case.is_aa or not blocks:
         return None
+    if costs is not None:
+        spin_ns = int(candidates.parse_candidate(case.candidate).keys["inject"].removesuffix("ns"))
+        return mean(
+            100.0 * spin_ns * _count_answers(block[candidate]) / costs(block[base])
+            for block in blocks
+        )
     pairs = [(block[base].phases[-1], block[candidate].phases[-1]) for block in blocks]
     if case.metric == "rate_per_s":
         return mean(
             100.0 * _compute_added_ns(*pair) / compute_operation_ns(pair[0]) for pair in pairs
         )
     return mean(_compute_p99_percent(*pair) for pair in pairs)
+
+
+def _count_answers(trial: Trial) -> float:
+    record = trial.phases[-1]
+    return sum_reading(record, "injected_answers") / max(1, count_operations(record))
 
 
 def _compute_added_ns(base: PhaseRecord, candidate: PhaseRecord) -> float:
@@ -173,12 +190,22 @@ def play_comparison(
     if not verdict.complete:
         raise TrialFailed(f"a comparison of {case.base} did not finish", cause=verdict.sentence)
     entry = _with_verdict(_make_empty_entry(case, shape, pilot, run), run, trials, verdict)
-    blocks = sort_blocks(run, run.workloads[0], trials).valid
+    view = RunView(run, trials)
+    blocks = view.blocks[run.workloads[0].name].valid
+
+    def measure_cpu_ns(trial: Trial) -> float:
+        numbers = view.compute_numbers(trial)
+        return 1e3 * next(it for metric, it in numbers.items() if metric.name == CPU_PER_OP)
+
+    def measure_operation_ns(trial: Trial) -> float:
+        return compute_operation_ns(trial.phases[-1])
+
+    costs = measure_cpu_ns if shape.by == "cpu" else None
     found = structs.replace(
         entry,
-        injected_percent=compute_injected_percent(case, blocks, BASE, CANDIDATE),
+        injected_percent=compute_injected_percent(case, blocks, BASE, CANDIDATE, costs),
         operation_ns=mean(
-            [compute_operation_ns(block[BASE].phases[-1]) for block in blocks] or [0.0]
+            [(costs or measure_operation_ns)(block[BASE]) for block in blocks] or [0.0]
         ),
         seconds=round(time.monotonic() - began_s, 1),
     )
@@ -214,13 +241,14 @@ def _make_empty_entry(
         method=calibration.METHOD,
         settings=choose_settings(case, shape, pilot),
         seed=run.seed,
-        better="higher" if case.metric == "rate_per_s" else "lower",
+        better="higher" if case.metric == "rate_per_s" and shape.by == "time" else "lower",
     )
 
 
 def choose_settings(case: CalibrationCase, shape: Shape, pilot: CalibrationPilot) -> dict[str, str]:
     """What a comparison is played with; those of one case and size are added up."""
-    return {**shape.settings, "metric": case.metric, "version": pilot.version}
+    metric = CPU_PER_OP if shape.by == "cpu" else case.metric
+    return {**shape.settings, "metric": metric, "version": pilot.version}
 
 
 def _with_verdict(

@@ -11,6 +11,7 @@ from dyno.builds import Say
 from dyno.compare.pilot.prepare import prepare
 from dyno.errors import TrialFailed
 from dyno.instruments.time.run import play_once
+from dyno.judge.analysis.cpu_time import READING
 from dyno.judge.analysis.measures import count_operations
 from dyno.record import Failure, PhaseRecord, Trial
 from dyno.runs.experiment import Experiment, Measuring, Workload, compare_candidates
@@ -20,7 +21,8 @@ from dyno.runs.resolve.experiment import draft_run, outline_experiment
 
 @dataclass(frozen=True)
 class Shape:
-    """A workload, its options, the blocks at the last analysis, noise limits and a margin not ours.
+    """A workload, its options, the blocks at the last analysis, noise limits, a margin not ours,
+    and what the verdict rests on (`Design.by`).
 
     The default is small, few blocks of short trials, so that a comparison is soon over. The rule
     is the one of full runs. The length is about the best by cost and variance
@@ -35,6 +37,7 @@ class Shape:
     sequential: bool | None = None
     pinning: str = ""
     margin_percent: float | None = None
+    by: str = "time"
 
     @property
     def settings(self) -> dict[str, str]:
@@ -44,7 +47,8 @@ class Shape:
         design = {} if self.sequential is None else {"design": self.design}
         pinning = {"pinning": self.pinning} if self.pinning else {}
         margin = {"margin": f"{self.margin_percent:g} %"} if self.margin_percent else {}
-        return {**size, **self.options, **limits, **design, **pinning, **margin}
+        by = {"by": self.by} if self.by == "cpu" else {}
+        return {**size, **self.options, **limits, **design, **pinning, **margin, **by}
 
     @property
     def design(self) -> str:
@@ -62,6 +66,7 @@ class Shape:
             controls={"pinning": self.pinning} if self.pinning else {},
             aa=aa,
             sequential=self.sequential,
+            by=self.by,
         )
         made = compare_candidates(specs, self.workload, self.options, measuring)
         judged = Workload(self.workload, made.workloads[0].options, ({"metric": metric},))
@@ -114,7 +119,10 @@ def measure_baseline(text: str, shape: Shape, say: Say) -> CalibrationPilot:
     """Plays trials of the engine with a delay of nothing; `TrialFailed` where one fails."""
     prepared = prepare(draft_run(_build_pilot_experiment(text, shape), say), say, known={})
     side = prepared.run.candidates[0]
-    found = [summarize_pilot(_play_trial(prepared), side.build["version"]) for _ in range(TRIALS)]
+    found = [
+        summarize_pilot(_play_trial(prepared), side.build["version"], shape.by)
+        for _ in range(TRIALS)
+    ]
     middle = sorted(found, key=lambda pilot: pilot.per_op_ns)[TRIALS // 2]
     return replace(middle, program=side.build.get("program", ""), embedded=side.embedded)
 
@@ -149,12 +157,14 @@ def add_keys(text: str, keys: Mapping[str, str]) -> str:
     return f"{text}{'&' if '?' in text else '?'}{more}"
 
 
-def summarize_pilot(trial: Trial, version: str) -> CalibrationPilot:
-    """What a trial of one closed-loop stream tells of its last phase."""
+def summarize_pilot(trial: Trial, version: str, by: str = "time") -> CalibrationPilot:
+    """What a trial of one closed-loop stream tells of its last phase; `by` CPU time an operation's
+    has the driver's own part in it, where the engine lives in its process.
+    """
     record = trial.phases[-1]
     tally = record.streams[0]
     return CalibrationPilot(
-        per_op_ns=compute_operation_ns(record),
+        per_op_ns=compute_cpu_ns(record) if by == "cpu" else compute_operation_ns(record),
         p50_ns=float(tally.latency.percentiles_ns["50"]),
         p99_ns=float(tally.latency.percentiles_ns["99"]),
         answers_per_op=sum_reading(record, "injected_answers") / max(1, count_operations(record)),
@@ -173,6 +183,11 @@ def compute_operation_ns(record: PhaseRecord) -> float:
     """
     tally = record.streams[0]
     return tally.latency.mean_ns / tally.units_per_event
+
+
+def compute_cpu_ns(record: PhaseRecord) -> float:
+    """The CPU time that an operation took the engine's processes."""
+    return 1e3 * sum_reading(record, READING) / max(1, count_operations(record))
 
 
 def sum_reading(record: PhaseRecord, name: str) -> float:

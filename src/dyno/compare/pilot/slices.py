@@ -45,6 +45,9 @@ SHORTER_S = (0.005, *SLICES_S)
 #: Of engines that run on and have one user each. Of several, some are still under way when the
 #: others begin, and the difference looks smaller than it is.
 SHORTEST_S = (0.001, 0.002, *SHORTER_S)
+#: By CPU time a slice's first events, in cold caches, cost more than others, and how many follow
+#: them is the host's affair: they are few in long slices (docs/evidence/busy-host.md).
+BY_CPU_S = (0.02, 0.05, 0.1, 0.2, 0.5)
 #: A side that wakes late for a slice begins its events late. Where few
 #: events fill a slice and all take alike, they come to stand in step with it, and the slices hold
 #: more or fewer of them than their rate says (`audits/interleaving.py` looks whether they do).
@@ -140,7 +143,9 @@ def choose_slices(draft: RunDraft, found: Mapping[str, Sequence[TriedEvents | No
     slices = {
         workload.name: choose_slice(
             latency_ns_p99[workload.name],
-            _choose_lengths_s(workload, embedded, workload.name in running),
+            _choose_lengths_s(workload, embedded, workload.name in running)
+            if draft.design.by == "time"
+            else BY_CPU_S,
             _find_longest_phase_s(workload),
         )
         for workload in draft.workloads

@@ -15,7 +15,13 @@ from functools import cached_property
 import numpy as np
 from msgspec import structs
 
-from dyno.judge.analysis.audit import Audit, JudgesEveryTrial, JudgesGathered, load_audits
+from dyno.judge.analysis.audit import (
+    Audit,
+    JudgesEveryTrial,
+    JudgesGathered,
+    JudgesWallTime,
+    load_audits,
+)
 from dyno.judge.analysis.blocks import align_blocks, find_latest_attempts
 from dyno.judge.analysis.comparisons import (
     ComparisonContext,
@@ -271,6 +277,8 @@ class Analysis:
 
 
 def _ask_audit(name: str, audit: Audit, view: RunView) -> list[Finding]:
+    if view.run.design.by == "cpu" and isinstance(audit, JudgesWallTime):
+        return [Finding(name, "does not apply", "the verdict rests on CPU time, not on wall time")]
     heard = view if isinstance(audit, JudgesEveryTrial) else view.counted_only
     return audit.judge(heard) if heard.trials else [Finding(name, "not checked", "no trial counts")]
 

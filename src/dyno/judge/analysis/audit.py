@@ -42,6 +42,13 @@ class JudgesGathered(Protocol):
     judges_gathered: bool
 
 
+@runtime_checkable
+class JudgesWallTime(Protocol):
+    """An audit of what falsifies rates and latencies, and no CPU time of an operation."""
+
+    judges_wall_time: bool
+
+
 def load_audits() -> dict[str, Audit]:
     """Every audit, by name."""
     return load_things("dyno.judge.audits", "AUDIT")

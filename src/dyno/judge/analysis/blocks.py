@@ -168,14 +168,15 @@ def _find_drop(
     run: Run, workload: WorkloadPlan, number: int, block: Sequence[Trial]
 ) -> Dropped | None:
     """Why the block does not count: the first limit that it breaks, or that somebody stood still.
-    Where others take all cores Dyno may get none, and they are why.
+    Where others take all cores Dyno may get none, and they are why. By CPU time standing still
+    costs nobody anything.
     """
     seen = [compute_noise_shares(trial, workload.phase_names) for trial in block]
     for limit, most in sorted(run.design.limits.items()):
         worst = max((share.get(limit, 0.0) for share in seen), default=0.0)
         if worst > most:
             return Dropped(workload.name, number, limit, worst, most)
-    if found := find_standstill(run, block, workload):
+    if run.design.by == "time" and (found := find_standstill(run, block, workload)):
         who, percent = found
         return Dropped(
             workload.name, number, LIMIT, percent, find_limit_percent(run, workload), who

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dyno import numbers
+from dyno.judge.analysis.measures import CPU_PER_OP
 from dyno.judge.stats.verdict import LAST_SHARE
 from dyno.record import Comparison, Metric
 from dyno.record.verdict import Overall
@@ -65,6 +66,7 @@ class _Kind:
 _MAY = {"is": "be", "takes": "take", "has": "have"}
 _TIME = _Kind("takes {} more time", "takes {} less time", "slower", "faster")
 _WAIT = _Kind("is {} longer", "is {} shorter", "slower", "faster")
+_CPU = _Kind("takes {} more CPU time", "takes {} less CPU time", "dearer", "cheaper")
 _COST = _Kind("is {} more", "is {} less", "dearer", "cheaper")
 _SIZE = _Kind("is {} larger", "is {} smaller", "larger", "smaller")
 _MEMORY = _Kind(
@@ -91,6 +93,8 @@ def _find_kind(metric: Metric) -> _Kind:
         return _CAPACITY
     if metric.name == "instructions_per_op":
         return _INSTRUCTIONS
+    if metric.name == CPU_PER_OP:
+        return _CPU
     if metric.name.endswith("_per_op"):
         return _COST
     if any(word in metric.name for word in _OF_MEMORY):
@@ -102,16 +106,16 @@ def _find_kind(metric: Metric) -> _Kind:
 
 def is_told_whole(metric: Metric) -> bool:
     """Do its words say what is more or less, so that nobody need name the metric beside them?"""
-    return _find_kind(metric) in (_TIME, _INSTRUCTIONS, _CAPACITY)
+    return _find_kind(metric) in (_TIME, _CPU, _INSTRUCTIONS, _CAPACITY)
 
 
 def describe_axis(rows: Sequence[Comparison]) -> str:
-    """What the percentages of rows are, of which a positive one is worse: `time` that work takes,
-    the `loss` of capacity, or the `change` of whatever it is.
+    """What the percentages of rows are, of which a positive one is worse: `time` or `CPU time` that
+    work takes, the `loss` of capacity, or the `change` of whatever it is.
     """
     kinds = [_find_kind(row.metric) for row in rows]
     return (
-        {_TIME: "time", _CAPACITY: "loss"}.get(kinds[0], "change")
+        {_TIME: "time", _CPU: "CPU time", _CAPACITY: "loss"}.get(kinds[0], "change")
         if len({*kinds}) == 1
         else "change"
     )
@@ -267,7 +271,9 @@ def describe_range(c: Comparison) -> str:
     _, least, most = measure_losses(c)
     low, high = numbers.format_percent(-least), numbers.format_percent(most)
     verb, *words = kind.more.split(" {} ")
-    less = kind.less.split(" {} ")[1].removesuffix(" time").removesuffix(" memory")
+    less = kind.less.split(" {} ")[1]
+    for noun in (" CPU time", " time", " memory"):
+        less = less.removesuffix(noun)
     return f"{verb} between {low} {less} and {high} {words[0]}"
 
 
@@ -295,6 +301,6 @@ class Subjects:
             parts.append(metric.phase)
         if len({m.transaction for m in beside}) > 1:
             parts.append(metric.transaction)
-        if metric.name != "rate_per_s" or len({m.name for m in beside}) > 1:
+        if metric.name not in ("rate_per_s", CPU_PER_OP) or len({m.name for m in beside}) > 1:
             parts.append(format_metric_name(metric.name))
         return " ".join(filter(None, parts))

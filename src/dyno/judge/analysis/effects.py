@@ -15,6 +15,7 @@ from itertools import product
 import numpy as np
 from msgspec.structs import replace
 
+from dyno.judge.analysis.measures import CPU_PER_OP
 from dyno.judge.stats.contrasts import Contrast, build_factorial, build_one_at_a_time
 from dyno.judge.stats.log_ratio import Floats
 from dyno.record import Comparison, Factor, Metric, Run, WorkloadPlan
@@ -149,8 +150,15 @@ class DeclaredPrimary:
 def list_declared_primaries(run: Run, workload: WorkloadPlan) -> list[DeclaredPrimary]:
     """The primaries of a workload, each with its own margin or the run's.
 
-    The throughput of a paced stream was set and not measured, so it is none.
+    The throughput of a paced stream was set and not measured, so it is none. By CPU time it is that
+    of an operation in each of their phases, with the run's margin.
     """
+    if run.design.by == "cpu":
+        return [
+            DeclaredPrimary(workload.name, phase.name, "", CPU_PER_OP, run.design.margin_percent)
+            for phase in workload.phases
+            if phase.primary
+        ]
     return [
         DeclaredPrimary(
             workload.name,

@@ -20,6 +20,7 @@ from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.audit import Audit
 from dyno.judge.analysis.blocks import Blocks
 from dyno.judge.analysis.cause import find_causes
+from dyno.judge.analysis.cpu_time import BLIND, offer_cpu_time
 from dyno.judge.analysis.effects import note_interactions
 from dyno.judge.analysis.rehearsal import judge_rehearsal
 from dyno.judge.analysis.run_view import BLOCKS_LEAST, RunView
@@ -91,7 +92,8 @@ def judge(
     reason = _explain_reason(analysis, now)
     imprecise = _explain_imprecise(run.design.precision_percent, decisive, complete)
     told = build_sentence(run, word, decisive, reason)
-    parts = (told, _describe_hidden(means, primaries), imprecise)
+    offer = offer_cpu_time(analysis.view) if word == "inconclusive" else ""
+    parts = (told, _describe_hidden(means, primaries), imprecise, offer)
     verdict = Verdict(
         overall=word,
         sentence="; ".join(filter(None, parts)),
@@ -103,11 +105,14 @@ def judge(
         spread=tuple(analysis.compute_spread()),
         means=tuple(means),
         causes=find_causes(analysis.view, rows, counts),
-        reason="; ".join(filter(None, (reason, imprecise))),
+        reason="; ".join(filter(None, (reason, imprecise, offer))),
     )
     if run.design.rehearses:
         return _as_rehearsal(verdict, judge_rehearsal(analysis.view))
-    return structs.replace(verdict, sentence=put_doubt_first(verdict.sentence, verdict.doubts))
+    sentence = put_doubt_first(verdict.sentence, verdict.doubts)
+    if run.design.by == "cpu":
+        sentence = f"{sentence}; {BLIND}"
+    return structs.replace(verdict, sentence=sentence)
 
 
 def _as_rehearsal(verdict: Verdict, found: Rehearsal) -> Verdict:

@@ -63,6 +63,9 @@ def compute_joint_percentiles(record: PhaseRecord) -> dict[str, dict[str, int]]:
     }
 
 
+#: What a verdict by CPU time rests on: of a server all its processes, of an engine in the driver's
+#: process that without the driver's own part.
+CPU_PER_OP = "server_cpu_us_per_op"
 #: Costs of which the driver's own share is subtracted where the engine lives in its process.
 SUBTRACTED_FROM = ("server_cpu_us", "server_user_us", "server_system_us")
 #: Of the events of a baseline, that may fail.

@@ -40,6 +40,7 @@ class CarryOver:
     """Each candidate's slices after another's against those after its own, beside the base's."""
 
     summary = "no side loses more than the other from what was played before its slices"
+    judges_wall_time = True
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and phase in which one side loses more; else one."""

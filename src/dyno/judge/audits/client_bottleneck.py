@@ -37,6 +37,7 @@ class ClientBottleneck:
     """The driver's busiest thread against the server's cores."""
 
     summary = "no thread of the driver is near its limit while a server is idle"
+    judges_wall_time = True
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and phase that is not sound; else one with the busiest."""

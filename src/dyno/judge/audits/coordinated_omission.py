@@ -51,6 +51,7 @@ class CoordinatedOmission:
     """Latencies against lateness, users' time, skipped arrivals and stalls."""
 
     summary = "latencies count from the intended time, and leave out no wait that a user would have"
+    judges_wall_time = True
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each way in which a stream's latencies are too low; else one."""

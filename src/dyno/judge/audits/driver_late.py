@@ -51,6 +51,7 @@ class DriverLate:
     """Lateness beyond queueing, and waiting for a core."""
 
     summary = "events begin when they are due and a user is free; the driver has its core"
+    judges_wall_time = True
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each stream or phase whose driver was late; else one with the most."""

@@ -81,6 +81,7 @@ class Noise:
 
     summary = "few blocks are dropped for noise, and noise does not favour a candidate"
     judges_every_trial = True
+    judges_wall_time = True
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each way in which noise may tell in the result; else one."""

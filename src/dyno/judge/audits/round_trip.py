@@ -74,6 +74,7 @@ class RoundTrip:
     """The echo's round trip against the server's answer."""
 
     summary = "an answer is mostly the server's work, not the host's way there and back"
+    judges_wall_time = True
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and stream that is not sound; else one with the largest."""

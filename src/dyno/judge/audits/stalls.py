@@ -56,6 +56,7 @@ class Stalls:
     """Seconds without an answer."""
 
     summary = "few seconds of a stationary phase pass without any answer"
+    judges_wall_time = True
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each stream that stalled for more than the margin; else one."""

@@ -49,6 +49,7 @@ class SteadyState:
     """The second half of a stationary phase beside its first."""
 
     summary = "a stationary phase does as much in its second half as in its first"
+    judges_wall_time = True
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each stream that drifts; else one with the largest change."""

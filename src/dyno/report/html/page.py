@@ -84,8 +84,8 @@ def build_page(front: PageHead, document: Document) -> str:
 
 
 def write_page(book: Book) -> Path:
-    """Writes `report.html` into the run's folder, whole or not at all, and answers its path."""
-    return replace_file(book.folder / "report.html", build_run_page(book))
+    """Writes the page into the run's folder, whole or not at all, and answers its path."""
+    return replace_file(book.folder / book.page, build_run_page(book))
 
 
 def build_run_page(book: Book) -> str:

@@ -110,7 +110,8 @@ def build_numbers(run: Run, verdict: Verdict, everything: bool = False) -> Itera
     for candidate in dict.fromkeys(c.candidate for c in below):
         yield _build_table(run, [c for c in below if c.candidate == candidate], main)
     if shown:
-        meanings = (words.SLOWDOWN, words.BLOCK, words.MDE80, CPU_EXPLORED)
+        explored = any(c.metric.name == words.SERVER_CPU and not c.primary for c in shown)
+        meanings = (words.SLOWDOWN, words.BLOCK, words.MDE80, CPU_EXPLORED * explored)
         yield from doc.list_prose(meanings, "quiet")
     if more := len(verdict.comparisons) - len(shown):
         yield doc.Prose(

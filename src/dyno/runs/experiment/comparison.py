@@ -25,6 +25,7 @@ MARGIN_PERCENT_MAX = 50.0
 PRECISION_PERCENT_LEAST = 0.1
 LIMITS = ("steal_percent", "foreign_percent")
 GATES = ("each", "mean")
+BYS = ("time", "cpu")
 CHECKS = ("quick", "full")
 
 
@@ -60,7 +61,7 @@ class Measuring:
     an engine's data are looked at: `quick`, or `full` by means that read all of them.
     `count_events` are those whose instructions are counted before the blocks, 0 for none.
     `rehearses`, `untimed`, `hides_literals`, `saves_answers`, `old_answers`, `options`,
-    `upgrades_folder`, `left_out`, `tried` and `tried_for` are as `Design` has them.
+    `upgrades_folder`, `left_out`, `tried`, `tried_for` and `by` are as `Design` has them.
     """
 
     margin_percent: float | None = None
@@ -92,6 +93,7 @@ class Measuring:
     left_out: tuple[LeftOut, ...] = ()
     tried: str = ""
     tried_for: tuple[str, ...] = ()
+    by: str = "time"
 
     def __post_init__(self) -> None:
         """`UsageError` for values that no run could be judged by."""
@@ -118,6 +120,8 @@ class Measuring:
             raise UsageError(message, hint="2 or more; 0 counts none")
         if self.gate not in GATES:
             raise build_unknown_error("gate", self.gate, GATES)
+        if self.by not in BYS:
+            raise build_unknown_error("word for by", self.by, BYS)
         if self.check not in CHECKS:
             raise build_unknown_error("check", self.check, CHECKS)
         for name, percent in self.limits.items():

@@ -230,6 +230,7 @@ def read_measuring(top: TomlTable) -> Measuring:
             accepted=read_accepted(top),
             check=top.get("check", str) or "quick",
             count_events=top.get("count_events", int) or 0,
+            by=top.get("by", str) or "time",
         )
     except UsageError as error:
         raise top.locate_error(_find_blamed_key(error, top), error) from error
@@ -251,7 +252,7 @@ def _find_blamed_key(error: UsageError, top: TomlTable) -> str:
     """The key that a refusal of `Measuring` is about."""
     words = {"blocks": ("blocks", MAX_BLOCKS), "margin": ("margin_percent",)}
     words |= {"precision": ("precision_percent",)}
-    words |= {"count_events": ("count_events",)}
+    words |= {"count_events": ("count_events",), "word for by": ("by",)}
     words |= {"alpha": ("alpha",), "loads": ("loads",), "gate": ("gate",), "check": ("check",)}
     keys = next((keys for word, keys in words.items() if word in error.message), ())
     named = re.search(r"'(\w+)'", error.message)

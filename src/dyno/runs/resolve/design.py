@@ -60,7 +60,7 @@ def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> 
         margin_percent=MARGIN_PERCENT if own is None else own,
         alpha=measuring.alpha,
         quick=measuring.quick,
-        limits=LIMITS | measuring.limits,
+        limits=choose_limits(measuring, LIMITS),
         controls=controls,
         loads=measuring.loads,
         crossing=experiment.crossed.crossing if experiment.crossed.levels else None,
@@ -79,6 +79,7 @@ def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> 
         left_out=measuring.left_out,
         tried=measuring.tried,
         tried_for=measuring.tried_for,
+        by="cpu" if measuring.by == "cpu" else "time",
     )
 
 
@@ -97,8 +98,13 @@ def choose_interim_analyses(measuring: Measuring) -> tuple[int, ...]:
 
 def with_interleaving(design: Design, measuring: Measuring, turns: Interleaving | None) -> Design:
     """`design` played by these turns, or without any, and the noise limits that hold then."""
-    limits = LIMITS if turns is None else LIMITS_INTERLEAVED
-    return replace(design, interleaving=turns, limits=limits | measuring.limits)
+    limits = choose_limits(measuring, LIMITS if turns is None else LIMITS_INTERLEAVED)
+    return replace(design, interleaving=turns, limits=limits)
+
+
+def choose_limits(measuring: Measuring, ours: dict[str, float]) -> dict[str, float]:
+    """The user's noise limits in place of ours, of which CPU time needs none."""
+    return ({} if measuring.by == "cpu" else ours) | measuring.limits
 
 
 def list_due_baselines(
