@@ -50,7 +50,7 @@ def judge_by_cpu(run: Run, trials: Iterable[Trial]) -> Run:
     if run.design.untimed or run.design.rehearses:
         why = "a rehearsal compares statements, each by its time"
     if why:
-        hint = "leave out --by cpu: the time of an operation is on record"
+        hint = "the time of an operation is on record"
         raise UsageError("this run cannot be judged by CPU time", cause=why, hint=hint)
     return _rest_on_cpu(run)
 
