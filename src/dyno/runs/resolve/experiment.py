@@ -66,7 +66,7 @@ def draft_run(experiment: Experiment, say: Say) -> RunDraft:
     draft.requests = match_a_server(draft.requests, experiment.like, run_controls, say)
     found = resolve_candidates(draft.requests, run_controls, say)
     if experiment.measuring.by == "cpu" and (why := explain_refusal(it for it, *_ in found)):
-        hint = 'leave out --by cpu (by = "cpu"): the time of an operation can be measured'
+        hint = "the time of an operation can be measured"
         raise UsageError("these cannot be judged by CPU time", cause=why, hint=hint)
     tell_refusals(found, run_controls, _find_data_folder(), say)
     tell_remarks(found, say)
