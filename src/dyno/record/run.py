@@ -91,6 +91,14 @@ class Candidate(Record):
         """Is it a server that runs already, which is not ours to start, stop or freeze?"""
         return "address" in self.build
 
+    @property
+    def without_cpu(self) -> str:
+        """Why no verdict can rest on its CPU time, in words; empty where one can."""
+        if self.attached:
+            return f"{self.name} runs already, so the CPU time of its processes is not read"
+        is_idle = self.engine == "null"
+        return f"{self.name} does no work: its delay goes by the clock" if is_idle else ""
+
 
 Kind = Literal["candidate", "build flag", "engine setting", "control", "workload option"]
 Crossing = Literal["factorial", "one at a time"]

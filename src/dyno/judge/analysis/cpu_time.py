@@ -30,13 +30,10 @@ READING = "server_cpu_us"
 BUSY_PERCENT = 10.0
 
 
-def explain_refusal(candidates: Iterable[Candidate], trials: Iterable[Trial] = ()) -> str:
+def explain_refusal(candidates: Iterable[Candidate], trials: Iterable[Trial]) -> str:
     """Return why these cannot be judged by CPU time, or empty words."""
-    for side in candidates:
-        if side.attached:
-            return f"{side.name} runs already, so the CPU time of its processes is not read"
-        if side.engine == "null":
-            return f"{side.name} does no work: its delay goes by the clock"
+    if why := next(filter(None, (side.without_cpu for side in candidates)), ""):
+        return why
     for trial in trials:
         for record in trial.phases if trial.status == "ok" else ():
             if not any(reading.name == READING for reading in record.readings):

@@ -19,7 +19,6 @@ from dyno.engines import Engine
 from dyno.errors import UsageError
 from dyno.host import checks as host
 from dyno.host.checks import FLEETING
-from dyno.judge.analysis.cpu_time import explain_refusal
 from dyno.record import (
     Candidate,
     Run,
@@ -65,9 +64,10 @@ def draft_run(experiment: Experiment, say: Say) -> RunDraft:
     draft = _draft_words(experiment, run_controls)
     draft.requests = match_a_server(draft.requests, experiment.like, run_controls, say)
     found = resolve_candidates(draft.requests, run_controls, say)
-    if experiment.measuring.by == "cpu" and (why := explain_refusal(it for it, *_ in found)):
+    without = list(filter(None, (side.without_cpu for side, *_ in found)))
+    if experiment.measuring.by == "cpu" and without:
         hint = "the time of an operation can be measured"
-        raise UsageError("these cannot be judged by CPU time", cause=why, hint=hint)
+        raise UsageError("these cannot be judged by CPU time", cause=without[0], hint=hint)
     tell_refusals(found, run_controls, _find_data_folder(), say)
     tell_remarks(found, say)
     sides = tuple(candidate for candidate, _, _ in found)
