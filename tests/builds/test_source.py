@@ -26,6 +26,7 @@ from stub_programs import SAID, Stub
 
 from dyno.builds import cache
 from dyno.builds.source import build
+from dyno.builds.source.plan import BUILDING
 from dyno.builds.source.recipe import BuildRecipe
 from dyno.builds.source.work import drop_torn
 from dyno.errors import HostError, UsageError
@@ -324,6 +325,49 @@ def test_two_builds_of_the_same_at_once_make_one(
         thread.join()
     assert len(made) == 3 and len(set(made)) == 1
     assert sum("compile (step" in words for words in SAID) == 1
+
+
+def test_two_builds_go_on_beside_each_other_where_memory_has_room(
+    tmp_path: Path, recipes: tuple[BuildRecipe, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each compiles only once the other has begun; without room the second would wait for ever."""
+    wait = "for i in $$(seq 500); do [ -e {there} ] && exit; sleep 0.1; done; exit 1"
+    meet = f"all: small.o\n\ttouch {{here}}\n\t{wait}\n"
+    files = [tmp_path / "one", tmp_path / "two"]
+    trees = [
+        small_tree(
+            tmp_path / f"tree-{here.name}",
+            Makefile=MAKEFILE.replace("all: small.o\n", meet.format(here=here, there=there)),
+        )
+        for here, there in (files, files[::-1])
+    ]
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    made: list[Path] = []
+    threads = [
+        threading.Thread(target=lambda tree=tree: made.append(built(tree, recipes).prefix))
+        for tree in trees
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(made)) == 2 and all(said_by(it) == "small 1.2" for it in made)
+
+
+def test_without_room_for_a_second_build_it_waits_and_says_so(
+    tmp_path: Path, recipes: tuple[BuildRecipe, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locks = cache.find_root() / cache.LOCKS
+    locks.mkdir(parents=True, exist_ok=True)
+    plan = planned(small_tree(tmp_path / "tree"), recipes)
+    monkeypatch.setattr(build, "read_available_mb", lambda: 1)
+    said: list[str] = []
+    waiting = threading.Thread(target=lambda: build.build_planned(plan, said.append))
+    with cache.hold_lock(locks / BUILDING, lambda: None):
+        waiting.start()
+        _wait_for(lambda: any("waiting for another build" in words for words in said))
+    waiting.join()
+    assert any("compile (step" in words for words in said)
 
 
 def test_what_was_written_last_before_a_kill_is_made_anew_and_nothing_else(tmp_path: Path) -> None:

@@ -63,6 +63,9 @@ def lines_of(words: str, **of: Any) -> list[str]:
         ("-f no-such-file", 'could not open file "no-such-file"'),
         ("-p five", 'invalid port number: "five"'),
         ("one two", 'too many command-line arguments (first is "two")'),
+        ("--percentile=50,100", 'invalid percentile: "100"'),
+        ("-C --percentile=99", "would count connecting (-C) as latency"),
+        ("-R 9 -L 9 --percentile=99", "would count transactions that are skipped"),
         ("--bad", 'Try "pgbench --help" for more information.'),
     ],
 )

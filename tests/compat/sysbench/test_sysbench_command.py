@@ -7,12 +7,14 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from repository import ROOT
 
 from dyno.cli import judged_run, run_words
-from dyno.compat.sysbench.play import find_driver
+from dyno.compat.sysbench.play import find_driver, format_cumulative
 from dyno.compat.sysbench.words import SysbenchError, list_options, read_words
+from dyno.driver.events import Bucket, Report
 from dyno.errors import UsageError
 from dyno.passwords import mask_password
 from dyno.runs.experiment import Experiment
@@ -104,6 +106,39 @@ def test_a_script_that_asks_no_database_has_no_sql_statistics(plays: Plays) -> N
     assert "         percentile stats:               disabled\n" in said
     bars = re.findall(r"^ +\d+\.\d{3} \|\*+ +(\d+)$", said, re.MULTILINE)
     assert sum(map(int, bars)) == 3
+
+
+def test_several_percentiles_have_a_line_each_and_none_in_an_interval(plays: Plays) -> None:
+    Path("n.lua").write_text("function event() end")
+    code, said = plays("n.lua", "--events=1000", "--percentile=50,99", "run")
+    assert code == 0
+    shown = re.findall(r"^ +(\d+)th percentile: +(\d+\.\d\d)$", said, re.MULTILINE)
+    assert [name for name, _ in shown] == ["50", "99"]
+    code, said = plays("n.lua", "--events=9", "--percentile=50,99", "--report-interval=1", "run")
+    assert code == 64 and "has one percentile" in said
+    code, said = plays("n.lua", "--events=9", "--percentile=50,x", "run")
+    assert code == 1 and "invalid value for --percentile: '50,x'" in said
+
+
+def test_percentiles_of_buckets_are_the_first_that_hold_so_many() -> None:
+    buckets = [Bucket(1.0, 50), Bucket(2.0, 48), Bucket(9.0, 2)]
+    made = {it.name: it.type() for it in msgspec.structs.fields(Report) if it.type in (int, float)}
+    report = Report(
+        **made
+        | {
+            "is_cumulative": True,
+            "is_sql": False,
+            "latency_max": 0.008,
+            "users": (),
+            "histogram": tuple(buckets),
+        }
+    )
+    lines = [it.split() for it in format_cumulative(report, (50, 98, 99)) if "percentile" in it]
+    assert [(it[0], it[2]) for it in lines] == [
+        ("50th", "1.00"),
+        ("98th", "2.00"),
+        ("99th", "8.00"),
+    ]
 
 
 def test_a_loop_of_the_scripts_own_has_sql_statistics_though_it_begins_no_event(

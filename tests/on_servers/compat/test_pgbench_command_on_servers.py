@@ -64,6 +64,13 @@ def report(text: str) -> list[str]:
     return [re.sub(r" +", " ", re.sub(r"\d+(\.\d+)?", "N", line)) for line in lines]
 
 
+def test_percentiles_are_of_all_transactions_and_in_order(server: Server) -> None:
+    code, out, _ = said(server, OURS, "-S", "-c", "2", "-t", "200", "--percentile=50,99.9")
+    assert code == 0
+    (low, high) = map(float, re.findall(r"^latency p(?:50|99\.9) = (\d+\.\d{3}) ms$", out, re.M))
+    assert 0 < low <= high
+
+
 @pytest.mark.parametrize(
     "words", ["-S", "-N -r", "-S -N", "-S -N -c 3 -j 2", "-r -M prepared", "-R 500 -L 60000"]
 )

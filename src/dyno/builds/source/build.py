@@ -8,19 +8,21 @@ the entry's name, and the place that it was built from.
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from dyno import private_files
+from dyno import private_files, subprocesses
 from dyno.builds import Say, cache
 from dyno.builds.source.plan import BUILDING, BUILT, BuildPlan
-from dyno.builds.source.toolchain import check_space
+from dyno.builds.source.toolchain import check_space, read_available_mb
 from dyno.builds.source.trees import COMMIT_FACTS
 from dyno.builds.source.work import FACTS, BuildWork, Watch
 from dyno.errors import HostError, UsageError, build_unknown_error
+from dyno.locks import try_lock
 
 
 @dataclass(frozen=True)
@@ -42,18 +44,38 @@ def build_planned(
     """
 
     def make(folder: Path) -> None:
-        alone = cache.hold_lock(cache.find_root() / cache.LOCKS / BUILDING, say_waiting)
-        with alone, cache.hold_resumed_folder(BUILT, plan.entry) as work:
+        with _hold_turn(plan, say), cache.hold_resumed_folder(BUILT, plan.entry) as work:
             check_space(work, plan.recipe.cost)
             BuildWork(plan, work, say, watch or (lambda _: None)).build(folder, fix)
-
-    def say_waiting() -> None:
-        say("waiting for another build from source to end")
 
     built = read_built(cache.ensure_entry(BUILT, plan.entry, make, say))
     # the same tree may have been built before, as another commit
     plain = {name: it for name, it in built.facts.items() if name not in COMMIT_FACTS}
     return replace(built, facts={**plain, **plan.tree.commit})
+
+
+@contextmanager
+def _hold_turn(plan: BuildPlan, say: Say) -> Iterator[None]:
+    """Hold the turn of one build, or that of a second beside it while memory has room for twice
+    its jobs: what either does by one job (configuring, linking) leaves cores to the other.
+    """
+    heed, folder = subprocesses.Heed(), cache.find_root() / cache.LOCKS
+    needed_mb = 2 * plan.recipe.cost.memory_mb * plan.toolchain.jobs
+
+    def take_turn() -> bool:
+        has_room = len(os.sched_getaffinity(0)) > 1 and read_available_mb() >= needed_mb
+        return try_lock(first.fileno()) or (has_room and try_lock(second.fileno()))
+
+    with (
+        (folder / BUILDING).open("w") as first,
+        (folder / f"{BUILDING}-beside").open("w") as second,
+    ):
+        if not take_turn():
+            say(f"{plan.entry}: waiting for another build from source to end")
+            # a thread that the kernel keeps waiting hears of no interrupt
+            while not take_turn():
+                heed.pause(cache.PAUSE_S)
+        yield
 
 
 def read_built(prefix: Path) -> Built:

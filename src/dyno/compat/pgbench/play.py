@@ -36,7 +36,7 @@ SHELL_FILES = range(3, 10)
 @dataclass(frozen=True)
 class PlayedRun:
     """A run as it ended: what was counted, how long it took in seconds, the commands' first lines;
-    `problem` is what ended it early.
+    `problem` is what ended it early; `hdr` the histogram of its latencies, empty then.
     """
 
     tally: BoardTally
@@ -44,6 +44,7 @@ class PlayedRun:
     commands: list[list[str]]
     problem: str = ""
     hint: str = ""
+    hdr: str = ""
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,8 @@ class PgbenchRun:
         on_ready: Callable[[], None],
         on_progress: Callable[[Moment], None],
     ) -> PlayedRun:
-        began, duration_s, problem, hint, start_s = False, 0.0, "", "", time.monotonic()
+        began, duration_s, hdr, problem, hint = False, 0.0, "", "", ""
+        start_s = time.monotonic()
         try:
             while True:
                 event = process.read_event(driver.Limit("the run", SILENCE_S + self.every_s))
@@ -179,7 +181,7 @@ class PgbenchRun:
                         on_progress(Moment(event.elapsed_s, board.read()))
                         continue
                     case PhaseRecord():
-                        duration_s = event.duration_s
+                        duration_s, hdr = event.duration_s, event.streams[0].latency.hdr
                     case driver.Ready():
                         on_ready()
                         began, start_s = True, time.monotonic()
@@ -191,7 +193,7 @@ class PgbenchRun:
         duration_s = duration_s or time.monotonic() - start_s
         commands = board.read_commands() if self.settings.has("report-per-command") else []
         tally = board.read(sum(map(len, commands)))
-        return PlayedRun(tally, duration_s, commands, problem, hint)
+        return PlayedRun(tally, duration_s, commands, problem, hint, hdr)
 
 
 ROW_CELLS = 8192

@@ -76,6 +76,7 @@ def format_report(
             f"{total.late:.0f}/{total.done:.0f} ({share:.3f}%)"
         )
     yield from _format_latency(settings, total, played.duration_s)
+    yield from _format_percentiles(settings, played)
     tps = total.done / played.duration_s
     connect_ms = played.tally.connect_us / 1000
     if settings.has("connect"):
@@ -141,6 +142,19 @@ def _format_latency(
     if settings.rate_per_s and total.done:
         mean, most = total.lag_us / total.done / 1000, total.lag_us_max / 1000
         yield f"rate limit schedule lag: avg {mean:.3f} (max {most:.3f}) ms"
+
+
+def _format_percentiles(settings: PgbenchSettings, played: PlayedRun) -> Iterator[str]:
+    """Yield a line of Dyno's own for each; none of a run that ended early."""
+    if not (settings.percentiles and played.hdr):
+        return
+    from dyno.judge.stats.histogram import decode_histogram  # loads numpy
+
+    values_ns, counts = decode_histogram(played.hdr).list_values()
+    reached = counts.cumsum()
+    for each in settings.percentiles:
+        place = reached.searchsorted(each / 100 * counts.sum())
+        yield f"latency p{each:g} = {values_ns[place] / 1e6:.3f} ms"
 
 
 def _format_spread(what: str, counts: BoardCounts) -> Iterator[str]:

@@ -38,7 +38,7 @@ OPTIONS: dict[str, str] = {
     ),
     **dict.fromkeys(("random-seed=", "show-script=", "partitions=", "partition-method="), ""),
     **dict.fromkeys(("failures-detailed", "max-tries=", "verbose-errors", "exit-on-abort"), ""),
-    **dict.fromkeys(("continue-on-error", "help", "version"), ""),
+    **dict.fromkeys(("continue-on-error", "percentile=", "help", "version"), ""),
 }
 #: What is said of both ways of playing, and what of initialising alone; all else of benchmarking.
 BOTH = {"host", "port", "username", "dbname", "scale", "no-vacuum", "initialize", "debug"}
@@ -76,6 +76,7 @@ class PgbenchSettings:
     steps: str = "dtgvp"
     seed: int | None = None
     database: str | None = None
+    percentiles: tuple[float, ...] = ()
 
     def has(self, name: str) -> bool:
         return name in self.given
@@ -149,6 +150,7 @@ def _read_settings(named: list[tuple[str, str]], environment: Mapping[str, str])
         _parse_tries(text.get("max-tries", "1")),
         _parse_steps(text),
         _parse_seed(seed, "random-seed" in text),
+        percentiles=_parse_percentiles(text.get("percentile", "")),
     )
 
 
@@ -173,6 +175,17 @@ def _parse_positive(text: str | None, what: str, most: float = float("inf")) -> 
     if not 0 < number <= most:
         raise UsageError(f'invalid {what}: "{text}"')
     return number
+
+
+def _parse_percentiles(text: str) -> tuple[float, ...]:
+    """Dyno's own `50,99.9`."""
+    found = text.split(",") if text else []
+    for each in found:
+        if not re.fullmatch(r"\d{1,2}(\.\d{1,3})?", each) or not float(each):
+            raise UsageError(
+                f'invalid percentile: "{each}"', hint="for instance --percentile=50,99"
+            )
+    return tuple(map(float, found))
 
 
 def _parse_tries(text: str) -> int:
@@ -262,6 +275,13 @@ def _check_together(settings: PgbenchSettings) -> None:
         f"duration ({duration}) must be a multiple of aggregation interval ({interval})": bool(
             duration and interval and duration % interval
         ),
+        "percentiles (--percentile) would count connecting (-C) as latency": has("percentile")
+        and has("connect"),
+        "percentiles (--percentile) would count transactions that are skipped (-R with -L)": has(
+            "percentile"
+        )
+        and has("rate")
+        and has("latency-limit"),
         "--progress-timestamp is allowed only under --progress": has("progress-timestamp")
         and not has("progress"),
         "an unlimited number of transaction tries can only be used with --latency-limit or a "

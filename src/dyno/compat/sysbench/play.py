@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -72,6 +72,7 @@ def build_general_options(words: Words) -> dict[str, str]:
     given = {it.name for it in RANDOM} | find_driver(words).handed_on
     options |= {name: words.options[name] for name in given & words.given}
     options |= {name: words.options[name] for name in ("report-interval", "db-driver")}
+    options |= {"percentile": str(max(words.read_percentiles(), default=0))}
     options["arrivals"] = "poisson"
     return {name.replace("-", "_"): value for name, value in options.items()}
 
@@ -123,16 +124,16 @@ def _format_event(event: driver.Event, words: Words) -> list[str]:
     if words.command != "run":
         threads = isinstance(event, driver.Loads) and event.users > 1 and verbosity >= NOTICE
         return ["Initializing worker threads...\n"] if threads else []
-    percentile = words.read_number("percentile")
+    percentiles = words.read_percentiles()
     if isinstance(event, Report) and event.is_cumulative:
         lines += ["Done.\n"] if verbosity >= INFO else []
         if verbosity >= NOTICE:
             lines += format_histogram(event.histogram) if words.is_on("histogram") else ()
-            lines += format_cumulative(event, percentile)
+            lines += format_cumulative(event, percentiles)
     elif verbosity < NOTICE:
         return lines
     elif isinstance(event, Report):
-        lines += format_interval(event, percentile, words.read_number("rate") > 0)
+        lines += format_interval(event, max(percentiles, default=0), words.read_number("rate") > 0)
     elif isinstance(event, driver.Loads):
         lines += _format_mode(words)
     elif isinstance(event, driver.Ready):
@@ -239,7 +240,10 @@ def format_interval(report: Report, percentile: int, is_paced: bool) -> Iterator
         yield f"{at} {queue}"
 
 
-def format_cumulative(report: Report, percentile: int) -> Iterator[str]:
+def format_cumulative(report: Report, percentiles: Sequence[int]) -> Iterator[str]:
+    """Yield the lines of a whole run; several percentiles are read from the buckets of its
+    histogram, which are as wide as sysbench's.
+    """
     if report.is_sql:
         yield from _format_sql(report)
     yield ""
@@ -251,9 +255,11 @@ def format_cumulative(report: Report, percentile: int) -> Iterator[str]:
     yield f"         min: {report.latency_min * 1e3:39.2f}"
     yield f"         avg: {report.latency_avg * 1e3:39.2f}"
     yield f"         max: {report.latency_max * 1e3:39.2f}"
-    if percentile:
-        yield f"        {percentile:3d}th percentile: {report.latency_pct * 1e3:27.2f}"
-    else:
+    for percentile in percentiles:
+        own_ms = report.latency_pct * 1e3
+        shown_ms = own_ms if len(percentiles) == 1 else _find_percentile_ms(report, percentile)
+        yield f"        {percentile:3d}th percentile: {shown_ms:27.2f}"
+    if not percentiles:
         yield "         percentile stats:               disabled"
     yield f"         sum: {report.latency_sum * 1e3:39.2f}"
     yield ""
@@ -281,6 +287,15 @@ def _format_sql(report: Report) -> Iterator[str]:
     }
     for name, count in rates.items():
         yield f"    {name + ':':<37}{count:<6} ({count / seconds:.2f} per sec.)"
+
+
+def _find_percentile_ms(report: Report, percentile: int) -> float:
+    left = percentile / 100 * sum(bucket.count for bucket in report.histogram)
+    for bucket in report.histogram:
+        left -= bucket.count
+        if left <= 0:
+            return min(bucket.value_ms, report.latency_max * 1e3)
+    return 0.0
 
 
 def _format_spread(values: list[float]) -> str:

@@ -53,7 +53,7 @@ RANDOM = (
 )
 LOG = (
     Option("verbosity", "N", "3", "5: all, 3: results, 0: only what ends the program"),
-    Option("percentile", "N", "95", "which percentile of latencies is shown; 0: none"),
+    Option("percentile", "N,...", "95", "which percentiles of latencies are shown; 0: none"),
     Option("histogram", "on|off", "off", "print the histogram of latencies"),
 )
 DATABASE = (
@@ -112,6 +112,24 @@ class Words:
             return int(self.options[name] or 0)
         except ValueError:
             refuse(f"invalid value for --{name}: '{self.options[name]}'")
+
+    def read_percentiles(self) -> tuple[int, ...]:
+        """Return the percentiles that are shown, none for 0; `UsageError` for several in the line
+        of an interval, which has room for one.
+        """
+        text = self.options["percentile"]
+        if "," not in text:
+            return (self.read_number("percentile"),) if self.read_number("percentile") else ()
+        several = text.split(",")
+        if not all(each.isdigit() and 1 <= int(each) <= 100 for each in several):
+            refuse(f"invalid value for --percentile: '{text}'")
+        if self.read_number("report-interval"):
+            raise UsageError(
+                f"--percentile={text} does not fit --report-interval",
+                cause="sysbench's line of an interval has one percentile",
+                hint="leave one of them out",
+            )
+        return tuple(map(int, several))
 
 
 def refuse(words: str) -> NoReturn:

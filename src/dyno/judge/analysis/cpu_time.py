@@ -49,18 +49,18 @@ def judge_by_cpu(run: Run, trials: Iterable[Trial]) -> Run:
     if why:
         hint = "the time of an operation is on record"
         raise UsageError("this run cannot be judged by CPU time", cause=why, hint=hint)
-    return _rest_on_cpu(run)
+    return _set_by_cpu(run)
 
 
-def _rest_on_cpu(run: Run) -> Run:
+def _set_by_cpu(run: Run) -> Run:
     """The run, and each of a gathered one's shares, without noise limits."""
     gathered = run.gathered
     if gathered:
-        gathered = replace(gathered, shares=tuple(map(_rest_on_cpu, gathered.shares)))
+        gathered = replace(gathered, shares=tuple(map(_set_by_cpu, gathered.shares)))
     return replace(run, design=replace(run.design, by="cpu", limits={}), gathered=gathered)
 
 
-def offer_cpu_time(view: RunView) -> str:
+def describe_offer(view: RunView) -> str:
     """Return how a run without a verdict by the time can be judged all the same, in a clause; empty
     where the host was not busy, or where there is no CPU time to go by.
     """

@@ -20,7 +20,7 @@ from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.audit import Audit
 from dyno.judge.analysis.blocks import Blocks
 from dyno.judge.analysis.cause import find_causes
-from dyno.judge.analysis.cpu_time import BLIND, offer_cpu_time
+from dyno.judge.analysis.cpu_time import BLIND, describe_offer
 from dyno.judge.analysis.effects import note_interactions
 from dyno.judge.analysis.rehearsal import judge_rehearsal
 from dyno.judge.analysis.run_view import BLOCKS_LEAST, RunView
@@ -92,7 +92,7 @@ def judge(
     reason = _explain_reason(analysis, now)
     imprecise = _explain_imprecise(run.design.precision_percent, decisive, complete)
     told = build_sentence(run, word, decisive, reason)
-    offer = offer_cpu_time(analysis.view) if word == "inconclusive" else ""
+    offer = describe_offer(analysis.view) if word == "inconclusive" else ""
     parts = (told, _describe_hidden(means, primaries), imprecise, offer)
     verdict = Verdict(
         overall=word,
