@@ -10,7 +10,7 @@ import pytest
 
 from dyno.builds import Build
 from dyno.driver.plan import Session
-from dyno.engines import Ask, find_engine
+from dyno.engines import Ask, Attaches, CountsWork, Remarks, find_engine
 from dyno.errors import TrialFailed, UsageError
 from dyno.runs.experiment import candidates
 
@@ -69,9 +69,37 @@ def test_a_server_that_answers_a_question_with_ok_is_none(
 def test_an_attached_database_is_tried_with_a_table_of_our_own_alone() -> None:
     seen: list[tuple[Session, str]] = []
     _met(URL, _told(seen=seen))
-    written = [statement for _, statement in seen if not statement.startswith("SELECT")]
+    written = [it for _, it in seen if not it.startswith(("SELECT", "SHOW"))]
     assert len(written) == 4 and all(" dyno_probe_" in statement for statement in written)
     assert (written[0], written[0][:4]) == (written[-1], "DROP")
+
+
+def test_what_a_server_does_not_know_is_told_once_and_done_without(tmp_path: Path) -> None:
+    """It speaks the protocol: no catalogue, no variables but the session's."""
+
+    def ask(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
+        unknown = ("@@", "SHOW ", "information_schema", "CURRENT_USER")
+        for statement in statements:
+            if any(word in statement for word in unknown):
+                raise TrialFailed("the engine refused a statement: ERROR 1105 unknown")
+        return _told()(session, statements)
+
+    for keys, listed in (({"empty": "on"}, True), ({}, False)):
+        engine, found = find_engine("mysql", ask), _met(URL, ask, **keys)
+        assert isinstance(engine, Remarks) and isinstance(engine, Attaches)
+        (remark,) = engine.list_remarks(found, {})
+        assert "does not know read_only (" in remark and "variables (no settings" in remark
+        if not listed:
+            with pytest.raises(UsageError) as unlisted:
+                engine.list_tables(found)
+            assert "?empty=on" in unlisted.value.hint
+            continue
+        assert engine.list_tables(found) == []
+        assert engine.find_most_connections(found, {}) > 10_000
+        server = engine.start(found, tmp_path, {})
+        assert engine.settings(server) == {}
+        engine.settle(server)
+        assert isinstance(engine, CountsWork) and engine.count_work(server, False) == {}
 
 
 @pytest.mark.parametrize("refused", ["DROP", "CREATE", "INSERT"])

@@ -26,7 +26,7 @@ from urllib.parse import quote, unquote
 
 from dyno.builds import Build
 from dyno.driver.plan import Session
-from dyno.errors import DynoError, UsageError, build_unknown_error
+from dyno.errors import DynoError, TrialFailed, UsageError, build_unknown_error
 from dyno.passwords import HIDDEN
 
 
@@ -260,6 +260,44 @@ def read_identity(
     except (DynoError, ValueError):
         return ""
     return said or ""
+
+
+#: What a server that only speaks a protocol may lack: by name a question, and what is done without.
+Catalogue = Mapping[str, tuple[str, str]]
+
+
+def list_missing(
+    ask: Callable[[Session, Sequence[str]], list[list[list[str | None]]]],
+    session: Session,
+    catalogue: Catalogue,
+) -> list[str]:
+    """Return what of `catalogue` the server does not answer."""
+
+    def is_answered(*questions: str) -> bool:
+        try:
+            ask(session, questions)
+        except TrialFailed:
+            return False
+        return True
+
+    if is_answered(*(question for question, _ in catalogue.values())):
+        return []
+    return [name for name, (one, _) in catalogue.items() if not is_answered(one)]
+
+
+def describe_missing(build: Build, catalogue: Catalogue) -> list[str]:
+    """A sentence on what the server does not answer, and what is done without it."""
+    lacks = [f"{name} ({catalogue[name][1]})" for name in build.facts.get("lacks", "").split()]
+    return [f"{build.name} does not know {', '.join(lacks)}"] if lacks else []
+
+
+def build_unlisted_error(table: str) -> UsageError:
+    """The error for a server that does not list its tables, for want of a `table`."""
+    return UsageError(
+        "the server does not list its tables",
+        cause=f"it knows no {table}, and a workload drops the tables that it loads",
+        hint="name a database without any, and say so in its URL: ?empty=on",
+    )
 
 
 def is_here(host: str) -> bool:

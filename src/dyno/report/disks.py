@@ -313,6 +313,7 @@ def build_disks(run: DiskRun, verdict: DiskVerdict) -> doc.Document:
         *_list_verdict(run, verdict),
         doc.Heading("Jobs", "jobs"),
         _make_jobs(run),
+        *doc.list_prose(list_slow_flushes(run), "doubt"),
         doc.Heading("Where the time of a request goes", "time"),
         doc.Prose(PARTS_MEAN),
         _make_bars(run),
@@ -373,6 +374,23 @@ def _make_jobs(run: DiskRun) -> doc.RowTable:
         rows.append((each.job, each.side, format_rate(each), *cells, apart))
     heads = ("rate", "p50", "p99", "sync p50", "sync p99", "blocks apart")
     return doc.RowTable(doc.make_columns(("job", "path"), *heads), rows)
+
+
+#: `wal_fsync_duration_seconds`, "p99 duration should be less than 10ms" (etcd's FAQ).
+ETCD_FLUSH_NS = 10e6
+
+
+def list_slow_flushes(run: DiskRun) -> list[str]:
+    """Which path flushes too slowly for whom: a sentence for each, of its slowest job."""
+    slowest: dict[str, JobSummary] = {}
+    for each in summarize_jobs(run):
+        if each.sync_p99 >= ETCD_FLUSH_NS:
+            slowest[each.side] = max(slowest.get(each.side, each), each, key=lambda it: it.sync_p99)
+    return [
+        f"{each.side}: the p99 of a flush in {each.job} is "
+        f"{numbers.format_quantity(each.sync_p99, 'ns')}; etcd asks for less than 10 ms for its log"
+        for each in slowest.values()
+    ]
 
 
 def _make_bars(run: DiskRun) -> doc.Bars:

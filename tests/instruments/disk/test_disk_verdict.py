@@ -18,13 +18,22 @@ from dyno.errors import UsageError
 from dyno.instruments.disk.commits import read_commits
 from dyno.instruments.disk.verdict import is_decided, judge_disks
 from dyno.record import Reading
-from dyno.record.disk import DiskRun, DiskTrace, DiskVerdict, FileBlocks, PublishedFigure
+from dyno.record.disk import (
+    DiskLatency,
+    DiskPlay,
+    DiskRun,
+    DiskTrace,
+    DiskVerdict,
+    FileBlocks,
+    PublishedFigure,
+)
 from dyno.report.disks import (
     PARTS,
     build_disk_result,
     describe_commits,
     describe_error_rates,
     forecast_commits,
+    list_slow_flushes,
     make_commit_cells,
     measure_request_time,
 )
@@ -227,3 +236,15 @@ def test_the_slices_of_a_block_are_one_rate_of_it() -> None:
     longer = replace(play, slice=1, operations=30_000, duration_s=3.0)
     both = replace(run, plays=(play, longer))
     assert both.blocks == 1 and both.compute_rates("/data", READ.name) == [10_000.0]
+
+
+def test_a_path_is_named_whose_flushes_are_too_slow_for_a_log() -> None:
+    slow = DiskLatency(5e6, 5e6, 12e6, 2e7)
+
+    def change(play: DiskPlay) -> DiskPlay:
+        return replace(play, sync=slow) if play.side == "/slow" and play.syncs else play
+
+    run = make_run([make_side("/fast"), make_side("/slow")], [READ, LOG], change=change)
+    (told,) = list_slow_flushes(run)
+    assert told.startswith("/slow: the p99 of a flush in log 4K + fdatasync is 12")
+    assert list_slow_flushes(make_run(jobs=[LOG])) == []

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -109,12 +110,13 @@ FLAGS = {
         "",
         "of a URL: a PEM file of the server's RSA key, for connections in plain text",
     ),
+    "empty": ("off", "of a URL: on: the database holds no tables, where the server lists none"),
     "enable-cleartext-plugin": (
         "off",
         "of a URL: let a server that TLS has not verified have the password in clear text",
     ),
 }
-ASKED = ("SELECT VERSION()", "SELECT @@GLOBAL.read_only")
+NAMED, READ_ONLY_ASKED = "SELECT VERSION()", "SELECT @@GLOBAL.read_only"
 #: A clone has its original's server_uuid; a folder, or a host, of its own it must have.
 IDENTITY = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir)"
 PROBE = PROBE_TABLE
@@ -122,6 +124,18 @@ LISTED = (
     "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
     f" AND LEFT(table_name, {len(PROBE)}) <> '{PROBE}' ORDER BY 1"
 )
+CONNECTIONS = "SELECT @@max_connections"
+#: What a server that only speaks the protocol may lack: a question, and what is done without it.
+CATALOGUE = {
+    "read_only": (READ_ONLY_ASKED, "whether it may be written to shows when it is"),
+    "information_schema": (LISTED, "tables that a workload leaves stay"),
+    "max_connections": (CONNECTIONS, "too many connections fail when they are opened"),
+    "variables": ("SHOW GLOBAL VARIABLES LIKE 'version'", "no settings are recorded"),
+    "status": (
+        "SHOW GLOBAL STATUS LIKE 'Questions'",
+        "its work is not counted, nor held against the driver's",
+    ),
+}
 
 
 def convert_flags(flags: Mapping[str, str]) -> dict[str, str]:
@@ -148,22 +162,27 @@ def attach_server(ask: Ask, engine: str, build: str, flags: Mapping[str, str]) -
     """
     found = locate_server(engine, build, flags)
     at = url.parse_url(found.name, PORT)
+    session = make_session(found)
     try:
-        answers = ask(make_session(found), ASKED)
+        answers = ask(session, [NAMED])
     except DynoError as refused:
         if refused.exit_code == USAGE_EXIT and (unread := find_login_file(engine, os.environ)):
             raise _build_login_file_error(refused, unread, found) from refused
         raise
-    version, read_only = url.read_fields("MySQL", ASKED, answers)
+    (version,) = url.read_fields("MySQL", [NAMED], answers)
+    lacks = url.list_missing(ask, session, CATALOGUE)
+    kept = [READ_ONLY_ASKED] if "read_only" not in lacks else []
+    read_only = url.read_fields("MySQL", kept, ask(session, kept)) if kept else ["0"]
     if url.is_read_only(found):
         list_settings(version, 1)
-    elif read_only not in ("0", "OFF"):
+    elif read_only[0] not in ("0", "OFF"):
         raise build_read_only_error(at)
     else:
-        check_writable(ask, make_session(found), at)
+        check_writable(ask, session, at)
     told = {"assertions": "on" if "-debug" in version else "off"}
+    told |= {"lacks": " ".join(lacks)} if lacks else {}
     facts = found.facts | told | {"server": version}
-    identity = url.read_identity(ask, make_session(found), IDENTITY)
+    identity = url.read_identity(ask, session, IDENTITY)
     return replace(found, version=version, facts=facts, identity=identity)
 
 
@@ -181,17 +200,29 @@ def locate_server(engine: str, build: str, flags: Mapping[str, str]) -> Build:
     if merged.get("ssl-mode", "").lower() == PREFERRED and "ssl-mode" not in flags:
         del merged["ssl-mode"]  # a client's default, which a file may spell out
     at = url.parse_url(build, PORT, defaults)
-    return url.describe_attached_build(engine, _with_socket(at), convert_flags(merged), at.password)
+    flags_of_url = convert_flags(merged)
+    found = url.describe_attached_build(engine, _with_socket(at), flags_of_url, at.password)
+    empty = {"empty": "on"} if merged.get("empty") == "on" else {}
+    return replace(found, facts=found.facts | empty)
 
 
 class MysqlTables:
     _ask: Ask
 
     def list_tables(self, build: Build) -> list[str]:
+        """Return every table by name; raise `UsageError` if the server lists none and its URL does
+        not say that there are none.
+        """
+        if "information_schema" in build.facts.get("lacks", ""):
+            if "empty" in build.facts:
+                return []
+            raise url.build_unlisted_error("information_schema.tables")
         return [str(name) for (name,) in self._ask(make_session(build), [LISTED])[0]]
 
     def read_connection_limit(self, build: Build) -> int:
-        ((said,),) = self._ask(make_session(build), ["SELECT @@max_connections"])[0]
+        if "max_connections" in build.facts.get("lacks", ""):
+            return sys.maxsize
+        ((said,),) = self._ask(make_session(build), [CONNECTIONS])[0]
         return int(said or 0)
 
     def list_other_databases(self, build: Build) -> list[str]:
@@ -212,7 +243,8 @@ class MysqlTables:
 def describe_attached_server(build: Build, home: Path) -> Server:
     """The server as it runs; its process is known where it listens on this machine."""
     session = make_session(build)
-    return Server(session, home, find_server_pid(session, PROGRAMS))
+    lacks = frozenset(build.facts.get("lacks", "").split())
+    return Server(session, home, find_server_pid(session, PROGRAMS), lacks=lacks)
 
 
 def make_session(build: Build) -> Session:

@@ -103,6 +103,8 @@ class WeighsServer:
         closing of them. Open connections are counted in. `Handler_commit`: commits of storage
         engines that have transactions, one or more for each of a client's.
         """
+        if "status" in server.lacks:
+            return {}
         questions, commits = self._ask(server.session, COUNTERS_SQL)
         found = {"statements": int(questions[0][1] or 0)} if questions else {}
         if not commits or (after_disconnect and self._has_tables_without_commits(server)):
@@ -121,6 +123,8 @@ class WeighsServer:
         that know them (MySQL 5.6.14 does not), waits for a lock on a row, and sleeps for the
         locks of indexes' trees and of pages; the latter of servers that we start.
         """
+        if "information_schema" in server.lacks:
+            return {}
         (rows,) = self._ask(server.session, [CONTENTION_SQL])
         told = {str(name): int(count or 0) for name, count in rows}
         counted = {name: told[metric] for metric, name in CONTENTION.items() if metric in told}
@@ -303,6 +307,8 @@ class CountsMysqlInternals:
     _ask: Ask
 
     def count_internals(self, server: Server) -> dict[str, int]:
+        if "status" in server.lacks:
+            return {}
         (rows,) = self._ask(server.session, [INTERNALS_SQL])
         told = {str(name).lower(): int(value or 0) for name, value in rows}
         waited = told.get(ROW_LOCK_TIME.lower())

@@ -22,6 +22,7 @@ from dyno.engines import NO_CONDITIONS, Ask, ConfigOption, Server, StartConditio
 from dyno.engines._builds import Releases
 from dyno.engines.mysql import config_file
 from dyno.engines.mysql.attached import (
+    CATALOGUE,
     FLAGS,
     MysqlTables,
     attach_server,
@@ -237,7 +238,7 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
 
     def list_remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
         if build.attached:
-            return []
+            return url.describe_missing(build, CATALOGUE)
         return list(list_remarks(build, settings, self.adjust_settings(build.version)))
 
     def liken_settings(self, running: Build, build: Build) -> dict[str, str]:
@@ -311,6 +312,8 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
 
     def settings(self, server: Server) -> dict[str, str]:
         """Every global variable as the server reports it, without what names this start."""
+        if "variables" in server.lacks:
+            return {}
         variables, user = self._ask(server.session, QUESTIONS)
         told = {str(name).lower(): value or "" for name, value in variables}
         # without grants everybody is called so, or has no name at all
@@ -323,7 +326,8 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
         return select_lasting_values(told, server.home)
 
     def settle(self, server: Server) -> None:
-        settle(self._make_query(server.session), ours=server.handle is not None)
+        if "information_schema" not in server.lacks:
+            settle(self._make_query(server.session), ours=server.handle is not None)
 
     def preload(self, server: Server) -> dict[str, str]:
         return preload(self._make_query(server.session))

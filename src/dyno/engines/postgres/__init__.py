@@ -36,11 +36,11 @@ from dyno.engines._builds import Releases
 from dyno.engines._server import libraries
 from dyno.engines.postgres import config_file, evidence, settle
 from dyno.engines.postgres.attached import (
+    CATALOGUE,
     FLAGS,
     PostgresTables,
     attach_server,
     describe_attached_server,
-    describe_missing,
 )
 from dyno.engines.postgres.attached import convert_address as convert_address
 from dyno.engines.postgres.attached import make_client_session as make_client_session
@@ -173,7 +173,7 @@ class Engine(
 
     def list_remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
         if build.attached:
-            return describe_missing(build)
+            return url.describe_missing(build, CATALOGUE)
         return list(list_remarks(build, settings, _parse_major(build)))
 
     def start(

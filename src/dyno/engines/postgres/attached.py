@@ -23,7 +23,7 @@ from dyno.driver.plan import Session
 from dyno.engines import Ask, Server
 from dyno.engines.postgres.client_files import PORT, find_password, read_defaults
 from dyno.engines.postgres.in_place import look_in_place
-from dyno.errors import TrialFailed, UsageError
+from dyno.errors import UsageError
 from dyno.passwords import HIDDEN
 from dyno.workloads.replay.in_place import ServerRules
 
@@ -74,7 +74,7 @@ def attach_server(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
     at = url.parse_url(found.name, PORT)
     session = make_session(found)
     (said,) = url.read_fields("PostgreSQL", [NAMED], ask(session, [NAMED]))
-    lacks = _list_missing(ask, session)
+    lacks = url.list_missing(ask, session, CATALOGUE)
     kept = [it for it in (READ_ONLY, MAY_CREATE) if not any(CATALOGUE[n][0] == it for n in lacks)]
     told = dict(zip(kept, url.read_fields("PostgreSQL", kept, ask(session, kept)), strict=True))
     read_only, may = told.get(READ_ONLY, ""), told.get(MAY_CREATE, "t")
@@ -98,27 +98,6 @@ def attach_server(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
 
 #: What says whether a session only reads.
 KEPT_ASKED = "SHOW default_transaction_read_only"
-
-
-def _list_missing(ask: Ask, session: Session) -> list[str]:
-    """What of `CATALOGUE` the server does not answer."""
-    if _is_answered(ask, session, [question for question, _ in CATALOGUE.values()]):
-        return []
-    return [name for name, (one, _) in CATALOGUE.items() if not _is_answered(ask, session, [one])]
-
-
-def _is_answered(ask: Ask, session: Session, questions: Sequence[str]) -> bool:
-    try:
-        ask(session, questions)
-    except TrialFailed:
-        return False
-    return True
-
-
-def describe_missing(build: Build) -> list[str]:
-    """A sentence on what the server does not answer, and what is done without it."""
-    lacks = [f"{name} ({CATALOGUE[name][1]})" for name in build.facts.get("lacks", "").split()]
-    return [f"{build.name} does not know {', '.join(lacks)}"] if lacks else []
 
 
 def check_kept(ask: Ask, session: Session) -> None:
@@ -161,11 +140,7 @@ class PostgresTables:
         if "pg_tables" in build.facts.get("lacks", ""):
             if "empty" in build.facts:
                 return []
-            raise UsageError(
-                "the server does not list its tables",
-                cause="it knows no pg_tables, and a workload drops the tables that it loads",
-                hint="name a database without any, and say so in its URL: ?empty=on",
-            )
+            raise url.build_unlisted_error("pg_tables")
         return [str(name) for (name,) in self._ask(make_session(build), [LISTED])[0]]
 
     def read_connection_limit(self, build: Build) -> int:
