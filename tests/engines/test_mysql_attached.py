@@ -10,7 +10,7 @@ import pytest
 
 from dyno.builds import Build
 from dyno.driver.plan import Session
-from dyno.engines import Ask, Attaches, CountsWork, Remarks, find_engine
+from dyno.engines import Ask, Attaches, CountsWork, LimitsConnections, Remarks, find_engine
 from dyno.errors import TrialFailed, UsageError
 from dyno.runs.experiment import candidates
 
@@ -87,6 +87,7 @@ def test_what_a_server_does_not_know_is_told_once_and_done_without(tmp_path: Pat
     for keys, listed in (({"empty": "on"}, True), ({}, False)):
         engine, found = find_engine("mysql", ask), _met(URL, ask, **keys)
         assert isinstance(engine, Remarks) and isinstance(engine, Attaches)
+        assert isinstance(engine, LimitsConnections)
         (remark,) = engine.list_remarks(found, {})
         assert "does not know read_only (" in remark and "variables (no settings" in remark
         if not listed:

@@ -182,9 +182,7 @@ def _parse_percentiles(text: str) -> tuple[float, ...]:
     found = text.split(",") if text else []
     for each in found:
         if not re.fullmatch(r"\d{1,2}(\.\d{1,3})?", each) or not float(each):
-            raise UsageError(
-                f'invalid percentile: "{each}"', hint="for instance --percentile=50,99"
-            )
+            raise UsageError(f'invalid percentile: "{each}"', hint="for instance 50,99.9")
     return tuple(map(float, found))
 
 
