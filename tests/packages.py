@@ -185,7 +185,7 @@ PACKAGES = {
     ),
     "compat/pgbench": _package(
         "pgbench as a program: its command line, tables, clients, and its report",
-        "record driver engines workloads",
+        "record driver engines workloads judge/stats",
     ),
     "servers/kit": _package(
         "functions (`crates/kit`) and procedures (`sql/`) for people's own servers: installed,"
