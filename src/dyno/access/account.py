@@ -19,8 +19,10 @@ from pathlib import Path
 
 from dyno import scratch
 from dyno.access import account
-from dyno.errors import HostError
+from dyno.errors import HostError, InternalError
 
+#: A folder of so many parts is the system's: `/`, `/var`.
+SYSTEM_PARTS = 2
 #: Starts a program only if the process that wanted it ($0) is still its parent: if that died before
 #: the death signal was set, nothing would ever end the program.
 GUARD = 'test "$PPID" = "$0" && exec "$@"'
@@ -66,7 +68,9 @@ def build_account_prefix(user: Account, death: signal.Signals) -> list[str]:
 
 
 def give_folder(user: Account, folder: Path) -> None:
-    """Make `folder`, and all in it, `user`'s alone."""
+    """Make `folder`, and all in it, `user`'s alone; `InternalError` for one of the system's own."""
+    if len(folder.resolve().parts) <= SYSTEM_PARTS:
+        raise InternalError(f"{folder} is no home of a server's")
     folder.chmod(0o700)
     if not user.switch:
         return

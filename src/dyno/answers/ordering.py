@@ -19,6 +19,7 @@ _QUOTINGS = {
     "mysql": Quoting(dollars=False, backslashes=True, names_in_double=False),
     "postgres": Quoting(dollars=True, backslashes=False, names_in_double=True),
     "duckdb": Quoting(dollars=True, backslashes=False, names_in_double=True),
+    "resp": Quoting(dollars=False, backslashes=False, names_in_double=True),
     "sqlite": Quoting(dollars=False, backslashes=False, names_in_double=True),
 }
 #: Whose texts a collation may hold equal that differ in case, accents or blanks at the end.

@@ -134,6 +134,8 @@ pub enum Session {
     Postgres(Login),
     /// A server that speaks MySQL's protocol 10.
     Mysql(Login),
+    /// A server that speaks RESP2: Redis, Valkey.
+    Resp(Login),
 }
 
 impl Session {

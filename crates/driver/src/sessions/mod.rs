@@ -11,6 +11,7 @@ mod null;
 mod plugin;
 mod postgres;
 mod reach;
+mod resp;
 pub mod rows;
 pub mod sql;
 mod sqlite;
@@ -67,6 +68,7 @@ pub fn descriptor(session: &plan::Session) -> &'static Descriptor {
         plan::Session::Plugin { .. } => &plugin::DESCRIPTOR,
         plan::Session::Postgres(_) => &postgres::DESCRIPTOR,
         plan::Session::Mysql(_) => &mysql::DESCRIPTOR,
+        plan::Session::Resp(_) => &resp::DESCRIPTOR,
     }
 }
 
@@ -80,6 +82,7 @@ pub fn reading(kind: &str) -> Result<(&'static str, Quoting), Error> {
         &plugin::DESCRIPTOR,
         &postgres::DESCRIPTOR,
         &mysql::DESCRIPTOR,
+        &resp::DESCRIPTOR,
     ];
     let found = all.into_iter().find(|it| it.kind == kind).map(|it| (it.kind, it.quoting));
     found.ok_or_else(|| Error::driver(format!("there is no session of the kind {kind}")))
