@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -355,12 +356,13 @@ def test_two_builds_go_on_beside_each_other_where_memory_has_room(
 
 
 def test_without_room_for_a_second_build_it_waits_and_says_so(
-    tmp_path: Path, recipes: tuple[BuildRecipe, ...], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, recipes: tuple[BuildRecipe, ...]
 ) -> None:
     locks = cache.find_root() / cache.LOCKS
     locks.mkdir(parents=True, exist_ok=True)
     plan = planned(small_tree(tmp_path / "tree"), recipes)
-    monkeypatch.setattr(build, "read_available_mb", lambda: 1)
+    large = replace(plan.recipe, cost=replace(plan.recipe.cost, memory_mb=1 << 40))
+    plan = replace(plan, recipe=large)
     said: list[str] = []
     waiting = threading.Thread(target=lambda: build.build_planned(plan, said.append))
     with cache.hold_lock(locks / BUILDING, lambda: None):
