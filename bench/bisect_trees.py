@@ -72,7 +72,7 @@ def main() -> None:
     given = parser.parse_args()
     chosen = TREES[given.engine]
     turns = chosen.turns if given.turns is None else given.turns
-    _fetch(given.engine, given.folder)
+    fetch_source(given.engine, given.folder)
     commits = make_commits(given.folder, chosen, turns)
     good, bad = commits[0][:12], commits[-1][:12]
     told = {
@@ -86,7 +86,7 @@ def main() -> None:
     print(json.dumps(told))
 
 
-def _fetch(engine: str, folder: Path) -> None:
+def fetch_source(engine: str, folder: Path) -> None:
     """The source, as its publisher packs it."""
 
     def say(clause: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from dyno.access import account
 from dyno.engines._server import process
-from dyno.errors import HostError, TrialFailed
+from dyno.errors import HostError, InternalError, TrialFailed
 
 
 def test_a_program_whose_parent_died_first_does_not_run(home: Path) -> None:
@@ -75,3 +75,9 @@ def test_without_setpriv_no_server_is_started(
     with pytest.raises(HostError, match="setpriv is not on PATH") as caught:
         account.build_account_prefix(account.find_server_account(), signal.SIGKILL)
     assert "util-linux" in caught.value.hint
+
+
+def test_no_folder_of_the_system_is_given_away() -> None:
+    """None that there is: a guard that fails must not cost this machine its owners."""
+    with pytest.raises(InternalError, match="is no home of a server's"):
+        account.give_folder(account.find_server_account(), Path("/no-such-folder-of-a-system"))

@@ -64,6 +64,17 @@ def test_what_was_tried_by_hand_is_no_night_of_a_series(runs: Path, shown: Histo
     assert "not tested: 1 series" in shown()
 
 
+def test_commits_built_with_other_flags_are_another_series(
+    runs: Path, shown: HistoryCommand
+) -> None:
+    for at in range(NIGHTS):
+        commit = make_commit(at)
+        made = replace(commit, build={**commit.build, "cflags": "-O1" if at < 4 else "-O2"})
+        write_run(runs, at, {"new": 0.5 * (at < 4)}, candidates=[made])
+    said = shown()
+    assert "0 flagged changes in 1 series" in said and "not tested: 1 series" in said
+
+
 def test_a_step_names_the_last_good_and_the_first_bad_commit_in_the_order_of_commits(
     runs: Path, shown: HistoryCommand
 ) -> None:

@@ -1,4 +1,4 @@
-"""What two points of a series must have alike: all but the build."""
+"""What two points of a series must have alike: all but the build, and of that the flags."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from dyno.runs.run_folder import MeasuredPoint
 
 #: Facts of where a build is from: the same one may lie elsewhere, and have other names there.
 ORIGIN = ("source", "committed", "repository")
+#: Facts of how a build was made here that are chosen, and not the source's.
+FLAGS = ("cflags", "configure", "defines")
 
 
 def identify_build(candidate: Candidate) -> Named:
@@ -49,6 +51,7 @@ def name_conditions(point: MeasuredPoint, host: Mapping[str, str], series: str) 
         "option": {**point.options, **candidate.options},
         "setting": candidate.settings,
         "control": {n: v for n, v in held if n not in known or v != known[n].default},
+        "build's": {name: it for name in FLAGS if (it := candidate.build.get(name))},
         "host's": select_host_facts(host),
     }
     found = {f"{group} {name}": v for group, named in groups.items() for name, v in named.items()}
