@@ -326,11 +326,11 @@ def derive_files(
     from dyno.report import Book, export
     from dyno.report.html import page
 
-    run, played = folder.read_run(), folder.read_trials()
+    run, played, profiles = folder.read_run(), folder.read_trials(), folder.read_profiles()
     is_other = by_cpu and run.design.by != "cpu"
     run = judge_by_cpu(run, played) if is_other else run
     verdict = judge(run, played, counts=folder.read_counts())
-    book = Book(folder.path, run, played, verdict, folder.read_profiles(), losses)
+    book = Book(folder.path, run, played, verdict, profiles, losses)
     if is_other:
         book = replace(book, page="report-cpu.html")
         page.write_page(book)

@@ -147,7 +147,7 @@ class Engine:
                 said = process.run_tool([str(build.program), "-"], place, given=text)
             except TrialFailed as failed:
                 said = failed.cause
-        if refused := re.search(r">>> '(.*)'\n(.*)", said):
+        if refused := re.search(r"^>>> '(.*)'\n(.*)", said, re.M):
             name, cause = refused[1].partition(" ")[0].strip("\"'"), refused[2].strip()
             if re.search("bad directive|unknown", cause, re.I):
                 raise build_unknown_error(f"{self.name} setting", name, {*OPTIONS, *others})

@@ -33,7 +33,7 @@ SORTS = {"newest": "newest first", "oldest": "oldest first"} | {
 }
 PLAYING, DAMAGED, NOT_JUDGED, DOUBTFUL = "playing now", "damaged", "not judged", "doubtful"
 #: The label of a candidate from git (`Candidate.label`): its engine or name, and its commit.
-LABEL = re.compile(r"(?:(\w+)@source:\S*|(.*)) \(([0-9a-f]{8})[0-9a-f]{4}(?:, .*)?\)")
+LABEL = re.compile(r"(?:(\w+)@source:\S*|([^(]*)) \(([0-9a-f]{8})[0-9a-f]{4}(?:, .*)?\)")
 #: The mark of each word of the other kinds of runs: that of the comparison's word it stands for.
 LIKENED = {
     **{"heavier": "slower", "not heavier": "not slower", "lighter": "faster"},
