@@ -18,7 +18,7 @@ from dyno.errors import describe_damage
 from dyno.record import Candidate, Comparison, Run, RunSummary
 from dyno.record.build_facts import find_commit
 from dyno.record.run_summary import BuildOutcome
-from dyno.record.verdict import find_overall
+from dyno.record.verdict import Verdict, find_overall
 from dyno.runs.run_folder import SERVER_PROFILES, Instrument, RunFolder, load_instruments
 
 #: How deep below a folder a run may lie.
@@ -156,6 +156,18 @@ def _name_build(side: Candidate) -> str:
     chosen = {**side.settings, **side.controls, **side.options}
     version = find_commit(side.build)[:BUILD_HASH] or side.build.get("version", "") or side.name
     return ", ".join((version, *(f"{key}={value}" for key, value in chosen.items())))
+
+
+def add_verdict(made: RunSummary, verdict: Verdict, path: Path) -> RunSummary:
+    """The summary with the verdict on what there is of a run, which may be played just now."""
+    return replace(
+        made,
+        overall=verdict.overall,
+        sentence=verdict.sentence,
+        complete=verdict.complete,
+        is_doubtful=bool(verdict.doubts),
+        is_playing=not verdict.complete and RunFolder(path).is_played(),
+    )
 
 
 def add_host(made: RunSummary, host: Mapping[str, str]) -> RunSummary:

@@ -7,19 +7,9 @@ import shlex
 from pathlib import Path
 
 import pytest
-from nightly_runs import HistoryCommand, history_command, make_build, write_nightly_runs, write_run
+from nightly_runs import HistoryCommand, make_build, write_nightly_runs, write_run
 
 from dyno.cli import command, run_words
-
-
-@pytest.fixture
-def runs(tmp_path: Path) -> Path:
-    return tmp_path / "runs"
-
-
-@pytest.fixture
-def shown(runs: Path, capsys: pytest.CaptureFixture[str]) -> HistoryCommand:
-    return history_command(runs, capsys)
 
 
 def test_a_step_is_flagged_with_both_builds_and_the_command_that_confirms(

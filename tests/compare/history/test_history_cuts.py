@@ -9,21 +9,11 @@ from typing import Any
 import pytest
 from fakes import make_run
 from msgspec import structs
-from nightly_runs import HistoryCommand, history_command, write_nightly_runs, write_run
+from nightly_runs import HistoryCommand, write_nightly_runs, write_run
 
 from dyno.cli import run_words
 from dyno.record import Interleaving, Slice
 from dyno.runs.run_folder import create_run
-
-
-@pytest.fixture
-def runs(tmp_path: Path) -> Path:
-    return tmp_path / "runs"
-
-
-@pytest.fixture
-def shown(runs: Path, capsys: pytest.CaptureFixture[str]) -> HistoryCommand:
-    return history_command(runs, capsys)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from nightly_runs import HistoryCommand, history_command, write_nightly_runs, write_run
+from nightly_runs import HistoryCommand, write_nightly_runs, write_run
 
 from dyno.cli import run_words
 from dyno.record import Candidate
@@ -22,16 +22,6 @@ size = "9%"
 reason = "checksums of pages"
 until = 2099-01-31
 """
-
-
-@pytest.fixture
-def runs(tmp_path: Path) -> Path:
-    return tmp_path / "runs"
-
-
-@pytest.fixture
-def shown(runs: Path, capsys: pytest.CaptureFixture[str]) -> HistoryCommand:
-    return history_command(runs, capsys)
 
 
 def make_commit(at: int, reference: str = "main") -> Candidate:

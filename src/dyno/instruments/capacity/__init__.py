@@ -17,7 +17,7 @@ from dyno.runs.run_folder import (
     RunFolder,
     RunProgress,
 )
-from dyno.runs.run_summary import NOT_JUDGED, list_outcomes, take_run
+from dyno.runs.run_summary import NOT_JUDGED, add_verdict, list_outcomes, take_run
 
 if TYPE_CHECKING:
     from dyno.report.result import Result
@@ -42,12 +42,8 @@ class Capacity(Instrument):
             return replace(made, sentence=NOT_JUDGED, is_playing=RunFolder(path).is_played())
         verdict = judge_capacity(plan, blocks)
         return replace(
-            made,
+            add_verdict(made, verdict, path),
             overall=describe_word(plan.metric, verdict.overall),
-            sentence=verdict.sentence,
-            complete=verdict.complete,
-            is_doubtful=bool(verdict.doubts),
-            is_playing=not verdict.complete and RunFolder(path).is_played(),
             outcomes=list_outcomes(plan.run.candidates, verdict.comparisons, "capacity"),
         )
 

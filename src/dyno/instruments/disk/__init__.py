@@ -18,11 +18,10 @@ from dyno.runs.run_folder import (
     Instrument,
     MeasuredPoint,
     MeasuredRun,
-    RunFolder,
     RunProgress,
     read_json,
 )
-from dyno.runs.run_summary import add_host
+from dyno.runs.run_summary import add_host, add_verdict
 
 if TYPE_CHECKING:
     from dyno.report.result import Result
@@ -39,20 +38,14 @@ class Disk(Instrument):
         from dyno.instruments.disk.verdict import judge_disks
 
         run = read_json(DiskRun, path / DISK_RECORD)
-        verdict = judge_disks(run)
         made = replace(
             plain,
             created_utc=run.created_utc,
             question=run.question,
             candidates=tuple(side.name for side in run.sides),
             workloads=(run.matrix,),
-            overall=verdict.overall,
-            sentence=verdict.sentence,
-            complete=verdict.complete,
-            is_doubtful=bool(verdict.doubts),
         )
-        made = replace(made, is_playing=not made.complete and RunFolder(path).is_played())
-        return add_host(made, run.host)
+        return add_host(add_verdict(made, judge_disks(run), path), run.host)
 
     def read_result(self, path: Path) -> Result:
         """The verdict, and the rate of each job in each block."""

@@ -13,11 +13,10 @@ from dyno.runs.run_folder import (
     Instrument,
     MeasuredPoint,
     MeasuredRun,
-    RunFolder,
     RunProgress,
     read_json,
 )
-from dyno.runs.run_summary import add_host
+from dyno.runs.run_summary import add_host, add_verdict
 
 if TYPE_CHECKING:
     from dyno.report.result import Result
@@ -34,18 +33,13 @@ class Program(Instrument):
         from dyno.instruments.program.verdict import judge_programs
 
         run = read_json(ProgramRun, path / PROGRAM_RECORD)
-        verdict = judge_programs(run)
         made = replace(
             plain,
             created_utc=run.created_utc,
             candidates=tuple(side.name for side in run.sides),
             workloads=(run.workload,),
-            overall=verdict.overall,
-            sentence=verdict.sentence,
-            complete=verdict.complete,
-            is_playing=not verdict.complete and RunFolder(path).is_played(),
         )
-        return add_host(made, run.host)
+        return add_host(add_verdict(made, judge_programs(run), path), run.host)
 
     def read_result(self, path: Path) -> Result:
         """The verdict, and the number of each start."""
