@@ -94,11 +94,16 @@ class FakeHost:
         """Ends all connections to it, as a fault of the network does; what they started sees the
         end of its stdin.
         """
+        # All are found first: what a killed sshd leaves becomes a child of the host's first process.
+        sessions = []
         for folder in self._list_processes():
             with suppress(OSError):
                 fields = (folder / "stat").read_text().rpartition(")")[2].split()
                 if int(fields[1]) == self.init:
-                    os.kill(int(folder.name), signal.SIGKILL)
+                    sessions.append(int(folder.name))
+        for pid in sessions:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def _list_processes(self) -> list[Path]:
         own = Path(f"/proc/{self.init}/ns/pid").readlink()

@@ -108,7 +108,7 @@ def test_a_function_that_a_preloaded_library_slows_is_named_with_its_layer_and_s
     monkeypatch.setattr(inject.CONTROL, "ensure_library", lambda: library)
     # so many events, and not a time: a crowded host would leave few samples
     options = {"table_size": "1000", "threads": "1", "db_ps_mode": "disable"}
-    options |= {"events": "10000", "warmup_time": "0.1"}
+    options |= {"events": "16000", "warmup_time": "0.1"}
     with make_sampler() as sampler:
         base, slow = (
             play_sampled(sampler, f"{server}?inject={ns}ns", "oltp_point_select", **options)
