@@ -94,7 +94,7 @@ class FakeHost:
         """Ends all connections to it, as a fault of the network does; what they started sees the
         end of its stdin.
         """
-        # All are found first: what a killed sshd leaves becomes a child of the host's first process.
+        # All are found first: what a killed sshd leaves is a child of the host's first process.
         sessions = []
         for folder in self._list_processes():
             with suppress(OSError):

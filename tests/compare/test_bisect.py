@@ -285,6 +285,13 @@ def test_a_point_is_measured_with_its_instrument_and_told_with_the_command_that_
     assert asked.command == told
 
 
+def test_a_bisection_by_cpu_time_asks_for_it_in_each_comparison() -> None:
+    made = Experiment("b", (), (Workload("w"),), Measuring(by="cpu"))
+    pair = VerdictOracle(made, lambda _: pytest.fail()).make_experiment(make_points(2), None)
+    assert pair.measuring.by == "cpu"
+    assert pair.command == "dyno compare v0=null@0ms v1=null@1ms -w w --by cpu"
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -292,6 +299,7 @@ def test_a_point_is_measured_with_its_instrument_and_told_with_the_command_that_
         (("--blocks", "5"), "a count takes no blocks"),
         (("--limit", "foreign_percent=50"), "a count takes no limits"),
         (("--budget", "10m"), "a count takes no budget"),
+        (("--by", "cpu"), "a count takes no by"),
         (("--slo", "p99<1s"), "follows one of"),
     ],
 )

@@ -54,3 +54,4 @@ def test_runs_of_every_kind_that_compare_builds_have_a_cell(tmp_path: Path) -> N
     expected = {"slower", "not slower", "faster", "heavier", "doubtful: less capacity"}
     assert expected <= set(words), words
     assert "instructions" in page and ", capacity" in page
+    assert all(f">{engine}</h2>" in page for engine in ("disk", "program"))

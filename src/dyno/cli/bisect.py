@@ -58,6 +58,7 @@ def add_followed(command: Callable[..., Any]) -> Callable[..., Any]:
 @add_option("--phase NAME", "The phase whose metric is followed.", default="")
 @add_followed
 @add_option("--margin PERCENT", "The change from GOOD to BAD that matters.", PERCENT)
+@options.BY
 @options.SET
 @options.CONTROL
 @options.LIMIT
@@ -155,6 +156,7 @@ def make_experiment(words: dict[str, Any], points: Sequence[BisectPoint]) -> Exp
         controls=dict(words["controls"]),
         limits=dict(words["limits"]),
         accepted=words["accepted"] or {},
+        by=words["by"],
     )
     name, marked = choose_workload(words)
     workload = experiments.Workload(name, format_options(dict(words["settings"]) | marked))

@@ -52,13 +52,7 @@ COUNT_EVENTS = 10_000
 @add_option(
     "--precision PERCENT", "Continue until every interval's half-width is at most this.", PERCENT
 )
-@add_option(
-    "--by",
-    "What the verdict rests on: the metrics of the workload, or the engine's CPU time of an "
-    "operation, which a busy host changes less, and which knows no waits.",
-    click.Choice(["time", "cpu"]),
-    default="time",
-)
+@options.BY
 @options.ACCEPT
 @options.CHECK
 @options.CLIENT_HOSTS

@@ -354,6 +354,13 @@ ACCEPT: Decorator = add_option(
     Parsed("file", read_accepted),
     name="accepted",
 )
+BY: Decorator = add_option(
+    "--by",
+    "What the verdict rests on: the metrics of the workload, or the engine's CPU time of an "
+    "operation, which a busy host changes less, and which knows no waits.",
+    click.Choice(["time", "cpu"]),
+    default="time",
+)
 CHECK: Decorator = add_option(
     "--check",
     "How each engine's data are looked at after the first block, untimed: structure and keys, "

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 )
 @add_option("--aa", "Play one FILE against itself: an A/A comparison.", name="is_aa")
 @add_option("--seed", "Draws orders, and is each start's {seed}.", int, default=1)
+@options.SERIES
 @options.STRICT
 @options.JSON
 @options.FORMAT
@@ -58,6 +59,7 @@ def command(**words: Any) -> int:
         words["seed"],
         words["is_aa"],
         judged_run.quote_command(),
+        words["series"] or "",
     )
     run = plan_program_run(plan)
     holdings = COMPARED if len(run.sides) > 1 else MEASURED

@@ -39,7 +39,8 @@ class ProgramSide(Record):
 
     `rate` is the regular expression whose only group is the number, `last` takes the last of
     several. `setup` is run once, `before_each` before each start. `programs` are the checksums of
-    the files that are started: the program's own, and those beside the side's file.
+    the files that are started: the program's own, and those beside the side's file; `chosen` the
+    variables that were set beside the file.
     """
 
     name: str
@@ -54,10 +55,12 @@ class ProgramSide(Record):
     environment: dict[str, str] = {}
     version: str = ""
     programs: dict[str, str] = {}
+    chosen: dict[str, str] = {}
 
     def is_like(self, other: ProgramSide) -> bool:
         """Return whether both start the same program in the same way."""
-        return replace(self, name="", spec="") == replace(other, name="", spec="")
+        plain, others = (replace(it, name="", spec="", chosen={}) for it in (self, other))
+        return plain == others
 
 
 class ProgramPlay(Record):
@@ -93,6 +96,7 @@ class ProgramRun(Record):
     host: dict[str, str] = {}
     is_aa: bool = False
     dyno: str = ""
+    series: str = ""
     schema: Int64 = SCHEMA
 
     def __post_init__(self) -> None:

@@ -14,6 +14,7 @@ import pytest
 from dyno.cli import run_words
 from dyno.record.program import ProgramRun
 from dyno.runs.run_folder import read_json
+from dyno.runs.run_summary import list_run_places, summarize_run
 
 FILE = """command = ["sh", "{here}/run.sh", "{value}"]
 rate = 'rate: ([0-9.]+)'
@@ -58,6 +59,7 @@ def test_a_slower_program_is_slower_and_what_nobody_looked_at_is_said(
 ) -> None:
     file = write_program(tmp_path, "echo rate: $1")
     words = [f"old={file}", f"new={file}?value=950", "--json", str(tmp_path / "v.json")]
+    words += ["--series", "nightly"]
     assert run_words(["program", *words]) == 1
     said = " ".join(capsys.readouterr().out.split())
     assert "new is slower than old" in said
@@ -66,6 +68,21 @@ def test_a_slower_program_is_slower_and_what_nobody_looked_at_is_said(
     assert row["verdict"] == "slower" and row["change_percent"] == pytest.approx(100 / 19)
     assert read_only_run(runs).blocks == 6, "the first analysis decides"
     assert run_words(["report", "last", "--format", "markdown"]) == 0
+    history = tmp_path / "h.json"
+    assert run_words(["history", "--series", "nightly", "--json", str(history)]) == 0
+    series = json.loads(history.read_text())["series"]
+    assert [it["alike"]["series"] for it in series] == ["nightly"] * 2
+
+
+def test_a_cell_of_the_matrix_names_the_version_and_what_was_chosen(
+    tmp_path: Path, runs: Path
+) -> None:
+    file = write_program(tmp_path, "echo rate: $1", "version = ['echo', '7.0']\n")
+    assert run_words(["program", f"old={file}", f"new={file}?value=950"]) == 1
+    (place,) = list_run_places(runs)
+    (cell,) = summarize_run(place).outcomes
+    assert (cell.engine, cell.workload, cell.build) == ("program", "bench", "7.0, value=950")
+    assert (cell.base, cell.verdict) == ("old", "slower")
 
 
 def test_a_time_is_better_where_it_is_less(tmp_path: Path) -> None:

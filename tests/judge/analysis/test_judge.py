@@ -129,10 +129,11 @@ def test_a_disagreeing_second_opinion_is_a_note_and_not_a_vote() -> None:
     assert any("sign-flip test disagrees: p = 0.002" in note for note in found.notes)
 
 
-def test_a_quick_run_speaks_of_this_shortened_workload() -> None:
+def test_a_quick_run_says_at_the_sentence_s_end_that_it_is_one() -> None:
     verdict = judged(0.05, blocks=5, analyses=(5,), quick=True)
     assert verdict.overall == "slower"
-    assert verdict.sentence.startswith("QUICK, on this shortened workload: new is slower")
+    assert verdict.sentence.startswith("new is slower")
+    assert verdict.sentence.endswith(" (QUICK, on a shortened workload)")
 
 
 def test_no_sentence_says_no_change() -> None:

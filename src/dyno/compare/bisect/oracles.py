@@ -83,7 +83,9 @@ class VerdictOracle:
         (workload,) = self.experiment.workloads
         words = ["dyno", self.command, *(f"{it.name}={it.candidate}" for it in points)]
         words += ["-w", workload.name]
-        for name, value in self.experiment.own.items():
+        by = self.experiment.measuring.by
+        own = self.experiment.own | ({"by": by} if by != "time" else {})
+        for name, value in own.items():
             words += [f"--{name}", str(value)]
         for name, value in workload.options.items():
             words += ["--set", f"{name}={value}"]

@@ -21,7 +21,7 @@ from dyno.runs.run_folder import (
     RunProgress,
     read_json,
 )
-from dyno.runs.run_summary import add_host, add_verdict
+from dyno.runs.run_summary import add_host, add_verdict, list_outcomes
 
 if TYPE_CHECKING:
     from dyno.report.result import Result
@@ -38,14 +38,17 @@ class Disk(Instrument):
         from dyno.instruments.disk.verdict import judge_disks
 
         run = read_json(DiskRun, path / DISK_RECORD)
+        verdict = judge_disks(run)
+        sides = [Candidate(it.name, it.path, "disk", True, {}, {}, {}) for it in run.sides]
         made = replace(
             plain,
             created_utc=run.created_utc,
             question=run.question,
             candidates=tuple(side.name for side in run.sides),
             workloads=(run.matrix,),
+            outcomes=list_outcomes(sides, verdict.comparisons),
         )
-        return add_host(add_verdict(made, judge_disks(run), path), run.host)
+        return add_host(add_verdict(made, verdict, path), run.host)
 
     def read_result(self, path: Path) -> Result:
         """The verdict, and the rate of each job in each block."""

@@ -16,7 +16,7 @@ from dyno.runs.run_folder import (
     RunProgress,
     read_json,
 )
-from dyno.runs.run_summary import add_host, add_verdict
+from dyno.runs.run_summary import add_host, add_verdict, list_outcomes
 
 if TYPE_CHECKING:
     from dyno.report.result import Result
@@ -33,13 +33,15 @@ class Program(Instrument):
         from dyno.instruments.program.verdict import judge_programs
 
         run = read_json(ProgramRun, path / PROGRAM_RECORD)
+        verdict = judge_programs(run)
         made = replace(
             plain,
             created_utc=run.created_utc,
             candidates=tuple(side.name for side in run.sides),
             workloads=(run.workload,),
+            outcomes=list_outcomes([_name_side(it) for it in run.sides], verdict.comparisons),
         )
-        return add_host(add_verdict(made, judge_programs(run), path), run.host)
+        return add_host(add_verdict(made, verdict, path), run.host)
 
     def read_result(self, path: Path) -> Result:
         """The verdict, and the number of each start."""
@@ -56,9 +58,8 @@ class Program(Instrument):
         run = read_json(ProgramRun, path / PROGRAM_RECORD)
         points = [_measure_side(run, side) for side in run.sides if run.blocks]
         base, rows = run.sides[0].name, compare_programs(run)
-        return MeasuredRun(
-            run.created_utc, run.seed, run.name, points, run.host, base, comparisons=rows
-        )
+        identity = run.created_utc, run.seed, run.name
+        return MeasuredRun(*identity, points, run.host, base, comparisons=rows, series=run.series)
 
     def read_progress(self, path: Path) -> RunProgress:
         """Its blocks, and the intervals from the second one on."""
@@ -72,6 +73,12 @@ class Program(Instrument):
             (len(run.plays), "start"),
             rows=[(run.workload, it) for it in compare_programs(run)],
         )
+
+
+def _name_side(side: ProgramSide) -> Candidate:
+    """A side as a build: its version with what was chosen beside, else its name."""
+    chosen = side.chosen if side.version else {}
+    return Candidate(side.name, side.spec, "program", True, {"version": side.version}, {}, chosen)
 
 
 def _measure_side(run: ProgramRun, side: ProgramSide) -> MeasuredPoint:

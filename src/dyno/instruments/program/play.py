@@ -75,6 +75,7 @@ class ProgramPlan:
     seed: int = 1
     is_aa: bool = False
     command: str = ""
+    series: str = ""
 
 
 def plan_program_run(plan: ProgramPlan) -> ProgramRun:
@@ -123,6 +124,7 @@ def plan_program_run(plan: ProgramPlan) -> ProgramRun:
         host=read_host_facts(Path.cwd()),
         is_aa=plan.is_aa,
         dyno=dyno.__version__,
+        series=plan.series,
     )
 
 

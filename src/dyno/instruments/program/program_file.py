@@ -41,7 +41,8 @@ def read_side(word: str) -> tuple[ProgramFile, ProgramSide]:
         raise UsageError(f"'{word}' names no file", hint="write [NAME=]FILE.toml[?VARIABLE=VALUE]")
     path = Path(found["file"])
     made = _read_file(path)
-    variables = made.variables | _parse_pairs(word, found["pairs"] or "", made.variables)
+    chosen = _parse_pairs(word, found["pairs"] or "", made.variables)
+    variables = made.variables | chosen
     clash = next((name for name in variables if name in PLACEHOLDERS), "")
     if clash:
         raise UsageError(f"{path} has a variable '{clash}'", cause="it is a placeholder of Dyno's")
@@ -64,6 +65,7 @@ def read_side(word: str) -> tuple[ProgramFile, ProgramSide]:
         timeout_s=made.timeout_s,
         environment={name: put_in([text])[0] for name, text in made.environment.items()},
         programs=measure_programs(command, path.resolve().parent),
+        chosen=chosen,
     )
     return made, side
 

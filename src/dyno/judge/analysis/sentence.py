@@ -22,7 +22,7 @@ from dyno.numbers import format_quantity
 from dyno.record import Comparison, Doubt, Run, Saturation, VerdictName, list_share_runs
 from dyno.record.verdict import Overall
 
-QUICK = "QUICK, on this shortened workload: "
+QUICK = " (QUICK, on a shortened workload)"
 WORST_FIRST: tuple[VerdictName, ...] = ("invalid", "slower", "inconclusive", "not slower")
 #: Words that leave a comparison open.
 OPEN_WORDS = ("inconclusive", "invalid")
@@ -166,7 +166,7 @@ def build_sentence(
     else:
         told = build_result_clause(word, primaries) + describe_conditions(run)
         text = told + (f" ({reason})" if reason else "")
-    return f"{QUICK}{text}" if run.design.quick else text
+    return f"{text}{QUICK}" if run.design.quick else text
 
 
 def choose_leading_doubt(doubts: Sequence[Doubt]) -> Doubt:
