@@ -144,6 +144,10 @@ PACKAGES = {
         "record builds host/checks judge/stats judge/analysis runs/run_folder runs/run_summary"
         " instruments/time report",
     ),
+    "instruments/crash": _package(
+        "an engine killed without what it had not synced, and its commits counted after that",
+        "builds",
+    ),
     "instruments/server": _package(
         "profiles of servers in use, which `servers/profile` takes, as runs that are listed and"
         " shown",
