@@ -2,7 +2,8 @@
 
 `cmake/ssl.cmake` reads OpenSSL's version from a line that OpenSSL 3 does not have, and blames a
 missing package; the server uses `register`, which C++17 has not; Facebook's names a file of
-RocksDB's that only RocksDB's own Makefile makes.
+RocksDB's that only RocksDB's own Makefile makes. As in the real ones `storage/` and `plugin/` have
+no Makefile of their own, and clients and test plugins do not compile.
 """
 
 from __future__ import annotations
@@ -16,16 +17,21 @@ list(APPEND CMAKE_MODULE_PATH ${CMAKE_SOURCE_DIR}/cmake)
 include(ssl)
 MYSQL_CHECK_SSL()
 add_subdirectory(sql)
-add_subdirectory(storage)
-add_subdirectory(plugin)
+add_subdirectory(sql/share)
+file(GLOB plugins storage/*/CMakeLists.txt plugin/*/CMakeLists.txt)
+foreach(plugin ${plugins})
+  get_filename_component(plugin ${plugin} DIRECTORY)
+  add_subdirectory(${plugin})
+endforeach()
 add_subdirectory(scripts)
 add_subdirectory(client)
 """
 SQL = """add_executable(mysqld mysqld.cc)
 {more}
 install(TARGETS mysqld DESTINATION bin)
-install(DIRECTORY share/ DESTINATION share)
 """
+SHARE = "install(DIRECTORY english DESTINATION share)\n"
+PLUGIN = "add_library({0} MODULE {0}.c)\ninstall(TARGETS {0} DESTINATION lib/plugin)\n"
 #: A client that no compiler of today's compiles: who plays servers has no use for it.
 CLIENT = "add_executable(mysqltest mysqltest.cc)\ninstall(TARGETS mysqltest DESTINATION bin)\n"
 SSL = """macro(FATAL_SSL_NOT_FOUND_ERROR)
@@ -74,14 +80,17 @@ def mysql_tree(folder: Path, version: str, *, facebook: bool = False) -> Path:
         ),
         "CMakeLists.txt": LISTS,
         "sql/CMakeLists.txt": SQL.format(more=more),
-        "storage/CMakeLists.txt": "add_subdirectory(rocksdb)\n" if facebook else "",
-        "plugin/CMakeLists.txt": "",
+        "plugin/semisync/CMakeLists.txt": PLUGIN.format("semisync"),
+        "plugin/semisync/semisync.c": "int semisync;\n",
+        "plugin/test_services/CMakeLists.txt": PLUGIN.format("test_services"),
+        "plugin/test_services/test_services.c": "#error no run needs it\n",
         "scripts/CMakeLists.txt": "",
         "client/CMakeLists.txt": CLIENT,
         "client/mysqltest.cc": "std::string label;\n",
         "cmake/ssl.cmake": SSL,
         "opensslv.h": OPENSSL_3,
         "sql/mysqld.cc": server + (USES_ROCKSDB if facebook else ""),
+        "sql/share/CMakeLists.txt": SHARE,
         "sql/share/english/errmsg.sys": "",
     }
     files |= {"storage/rocksdb/CMakeLists.txt": ROCKSDB} if facebook else {}

@@ -81,6 +81,8 @@ def test_an_old_tree_builds_with_its_recipes_edits(
     made = build(tree, small(MYSQL))
     said = subprocess.run([made.prefix / "bin" / "mysqld"], capture_output=True, text=True)
     assert said.stdout.strip() == f"mysqld  Ver {version}"
+    assert (made.prefix / "share" / "english" / "errmsg.sys").is_file()
+    assert [it.name for it in made.prefix.glob("lib/plugin/*")] == ["libsemisync.so"]
     assert "cmake/ssl.cmake: OpenSSL 3's header" in made.facts["edits"]
     assert ("storage/rocksdb" in made.facts["edits"]) is facebook
 

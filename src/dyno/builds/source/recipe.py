@@ -35,8 +35,9 @@ class Edit:
 class BuildStep:
     """A program of the build: its words, and the folders it runs in, one after the other.
 
-    `units` is about how many lines of progress the whole step prints; 0 where it tells a share
-    itself, or is short.
+    A folder that is a pattern means those that have a Makefile; behind a `!` stands one that is
+    left out. `units` is about how many lines of progress the whole step prints; 0 where it tells a
+    share itself, or is short.
     """
 
     name: str

@@ -202,15 +202,29 @@ class BuildWork:
                 self._watch(StepProgress(step.name, number, count, share))
 
         self._watch(StepProgress(step.name, number, count))
-        for place in step.within:
+        for folder in self._list_folders(step):
             words = [word for each in step.run for word in self._expand(each)]
-            folder = Path(self._expand(place)[0])
             log.write(f"\n==== {step.name} in {folder}: {shlex.join(words)}\n")
             with self._count_time():
                 code = run_program(words, folder, self._build_environment(), log, note_line)
             if code:
                 raise self._diagnose(step, code, begun)
         self._finish_step(step.name)
+
+    def _list_folders(self, step: BuildStep) -> list[Path]:
+        """Return the folders that a step runs in; a pattern means those that have a Makefile."""
+        kept, left_out = list[Path](), list[Path]()
+        for place in step.within:
+            path = Path(self._expand(place.removeprefix("!"))[0])
+            (left_out if place.startswith("!") else kept).append(path)
+        found = list[Path]()
+        for path in kept:
+            if "*" in path.name:
+                makefiles = sorted(path.parent.glob(f"{path.name}/Makefile"))
+                found += [file.parent for file in makefiles]
+            else:
+                found.append(path)
+        return [path for path in found if not any(path.match(str(it)) for it in left_out)]
 
     @contextmanager
     def _count_time(self) -> Iterator[None]:
