@@ -17,7 +17,7 @@ from dyno.pages.history import HistoryShelf
 from dyno.pages.library import Library, ListedRun
 from dyno.pages.live import build_live_page
 from dyno.pages.reports import read_report
-from dyno.pages.run_list import PER_PAGE, build_list_page, choose_runs, parse_query, shorten_label
+from dyno.pages.run_list import PER_PAGE, build_list_page, choose_runs, parse_query, shorten_labels
 from dyno.pages.summaries import find_kept_file, read_kept
 from dyno.pages.waiting import (
     ReadProgress,
@@ -133,15 +133,18 @@ def test_a_list_is_searched_filtered_and_sorted(words: dict[str, str], keys: lis
 
 
 @pytest.mark.parametrize(
-    ("label", "short"),
+    ("labels", "short"),
     [
-        ("new (1a2b3c4d5e6f, Mend (a) thing)", "new 1a2b3c4d"),
-        ("sqlite@source:/src/w@main?cflags=-O1 (1a2b3c4d5e6f)", "sqlite 1a2b3c4d"),
-        ("old (postgres 17.2)", "old (postgres 17.2)"),
+        (["new (1a2b3c4d5e6f, Mend (a) thing)"], ["new 1a2b3c4d"]),
+        (["sqlite@source:/src/w@main?cflags=-O1 (1a2b3c4d5e6f)"], ["sqlite 1a2b3c4d"]),
+        (["old (postgres 17.2)", "new (postgres 18.1)"], ["postgres 17.2", "18.1"]),
+        (["a (sqlite 3.5)", "b (duckdb 1.5)"], ["sqlite 3.5", "duckdb 1.5"]),
+        (["a (sqlite 3.54.1)", "b (sqlite 3.54.1)"], ["a (sqlite 3.54.1)", "b (sqlite 3.54.1)"]),
+        (["a (sqlite 3.5)", "b (1a2b3c4d5e6f, Mend)"], ["a (sqlite 3.5)", "b 1a2b3c4d"]),
     ],
 )
-def test_a_line_of_the_list_has_room_for_both_commits(label: str, short: str) -> None:
-    assert shorten_label(label) == short
+def test_a_line_of_the_list_has_room_for_both_sides(labels: list[str], short: list[str]) -> None:
+    assert shorten_labels(labels) == short
 
 
 def test_what_a_record_says_is_text_on_the_page_and_nothing_else() -> None:

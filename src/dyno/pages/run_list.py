@@ -34,6 +34,8 @@ SORTS = {"newest": "newest first", "oldest": "oldest first"} | {
 PLAYING, DAMAGED, NOT_JUDGED, DOUBTFUL = "playing now", "damaged", "not judged", "doubtful"
 #: The label of a candidate from git (`Candidate.label`): its engine or name, and its commit.
 LABEL = re.compile(r"(?:(\w+)@source:\S*|([^(]*)) \(([0-9a-f]{8})[0-9a-f]{4}(?:, .*)?\)")
+#: The label of any other whose name does not say it: `new (sqlite 3.54.1)`.
+BUILD = re.compile(r"[^(]* \((\w+) ([^()]+)\)")
 #: The mark of each word of the other kinds of runs: that of the comparison's word it stands for.
 LIKENED = {
     **{"heavier": "slower", "not heavier": "not slower", "lighter": "faster"},
@@ -168,10 +170,20 @@ def _list_choices(runs: Sequence[ListedRun]) -> list[tuple[str, str, list[str]]]
     ]
 
 
-def shorten_label(label: str) -> str:
-    """`new 1a2b3c4d` of `new (1a2b3c4d5e6f, subject)`, `sqlite 1a2b3c4d` of a spec of a commit."""
-    found = LABEL.fullmatch(label)
-    return f"{found[1] or found[2]} {found[3]}" if found else label
+def shorten_labels(labels: Sequence[str]) -> list[str]:
+    """`new 1a2b3c4d` of `new (1a2b3c4d5e6f, subject)`, `sqlite 1a2b3c4d` of a spec of a commit; the
+    engines with their versions alone where these tell all sides apart: `sqlite 3.53.1`, `3.54.1`.
+    """
+    found = [LABEL.fullmatch(label) for label in labels]
+    short = [
+        f"{it[1] or it[2]} {it[3]}" if it else label
+        for it, label in zip(found, labels, strict=True)
+    ]
+    builds = [(it[1], it[2]) for label in labels if (it := BUILD.fullmatch(label))]
+    if len({*builds}) < len(labels) or any(found):
+        return short
+    is_one = len({engine for engine, _ in builds}) == 1
+    return [it[1] if at and is_one else " ".join(it) for at, it in enumerate(builds)]
 
 
 def _name_run(it: RunSummary) -> str:
@@ -193,11 +205,11 @@ def _describe_row(run: ListedRun) -> dict[str, object]:
     it = run.summary
     mark, standing = choose_mark(it)
     word = name_word(it)
-    told = it.damage or it.sentence.removeprefix("Doubtful: ")
+    told = it.damage or it.sentence.removeprefix("Doubtful: ").removeprefix(f"{word} ")
     return {
         "key": run.key,
         "address": quote_key(run.key),
-        "title": " vs ".join(map(shorten_label, it.candidates)) or it.name,
+        "title": " vs ".join(shorten_labels(it.candidates)) or it.name,
         "compared": _name_run(it),
         "kind": it.kind,
         "question": it.question,

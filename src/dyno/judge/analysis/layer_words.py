@@ -84,7 +84,7 @@ def describe_explained(cpu: CpuDifference) -> str:
     ends = numbers.format_interval(share.low_percent, share.high_percent, "{:.0f}".format)
     size = f"{share.percent:.0f} % {ends}".replace("-", "−")
     if share.low_percent <= 0:
-        return f"that CPU time explains the difference in time is not shown: {size} of it"
+        return f"CPU time is not shown to explain the difference in time: {size} of it"
     return f"CPU time explains {size} of the difference in time"
 
 
