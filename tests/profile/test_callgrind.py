@@ -13,7 +13,6 @@ from dyno.profile.callgrind import (
     find_serving,
     parse_profile,
     read_profile,
-    tidy_function,
 )
 
 SMALL = Path(__file__).parent.parent / "golden" / "callgrind" / "small.out"
@@ -55,23 +54,3 @@ def test_another_kind_of_file_is_refused(text: str) -> None:
 def test_whoever_did_the_most_serves_the_user() -> None:
     busy, idle = read_profile([SMALL, SMALL]), read_profile([SMALL])
     assert find_serving({"1": idle, "2": busy, "3": idle}) == "2"
-
-
-@pytest.mark.parametrize(
-    ("name", "tidy"),
-    [
-        ("balance.isra.0", "balance"),
-        ("memcpy@@GLIBC_2.14", "memcpy"),
-        ("walk.part.0.constprop.1", "walk"),
-        ("descend'2", "descend"),
-        ("0x00000000000f1a20", "(no symbol)"),
-        ("std::vector<int, a::b>::at(unsigned long) const", "std::vector<int, a::b>::at"),
-        ("std::less::operator()(int, int)", "std::less::operator()"),
-        ("l_find(int, char const*) [clone .constprop.1]", "l_find"),
-        ("walk(Tree*, void (*)(Node*))", "walk"),
-    ],
-)
-def test_a_function_has_one_name_in_all_builds(name: str, tidy: str) -> None:
-    found = tidy_function(CodeFunction(name, "???", ENGINE), Path(ENGINE), "sqlite")
-    assert found == (tidy, "???", "sqlite")
-    assert tidy_function(MALLOC, Path(ENGINE), "sqlite").object == "libc.so.6"

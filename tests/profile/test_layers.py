@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from dyno.profile.callgrind import UNKNOWN, CodeFunction
@@ -12,9 +14,11 @@ from dyno.profile.layers import (
     label_profile,
     list_sampled_layers,
     read_layers,
+    tidy_function,
 )
 from dyno.record.profile import CpuProfile, ProfiledFunction
 
+ENGINE = "/cache/engine/libengine.so"
 CONTAINERS = "values, strings and containers"
 
 
@@ -157,3 +161,24 @@ def test_code_that_lua_makes_in_an_embedded_engine_s_process_is_the_driver_s() -
     assert found.layer == "code made at run time"
     found, _ = label_profile("sqlite", CpuProfile(7, 0, 1_000, (made, driver))).functions
     assert found.layer == "driver"
+
+
+@pytest.mark.parametrize(
+    ("name", "tidy"),
+    [
+        ("balance.isra.0", "balance"),
+        ("memcpy@@GLIBC_2.14", "memcpy"),
+        ("walk.part.0.constprop.1", "walk"),
+        ("descend'2", "descend"),
+        ("0x00000000000f1a20", "(no symbol)"),
+        ("std::vector<int, a::b>::at(unsigned long) const", "std::vector<int, a::b>::at"),
+        ("std::less::operator()(int, int)", "std::less::operator()"),
+        ("l_find(int, char const*) [clone .constprop.1]", "l_find"),
+        ("walk(Tree*, void (*)(Node*))", "walk"),
+    ],
+)
+def test_a_function_has_one_name_in_all_builds(name: str, tidy: str) -> None:
+    found = tidy_function(CodeFunction(name, "???", ENGINE), Path(ENGINE), "sqlite")
+    assert found[:3] == (tidy, "???", "sqlite")
+    malloc = CodeFunction("malloc@@GLIBC_2.2.5", UNKNOWN, "/usr/lib/libc.so.6")
+    assert tidy_function(malloc, Path(ENGINE), "sqlite").object == "libc.so.6"

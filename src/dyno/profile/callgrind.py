@@ -30,11 +30,15 @@ UNKNOWN = "???"
 
 
 class CodeFunction(NamedTuple):
-    """A function by its name, source file (`???` where unknown) and the file it was loaded from."""
+    """A function by its name, source file (`???` where unknown) and the file it was loaded from.
+
+    `layer` is that of the functions around it, where it has no name.
+    """
 
     name: str
     file: str
     object: str
+    layer: str = ""
 
 
 #: A call: who calls, and who is called.
@@ -131,7 +135,6 @@ SUFFIX = re.compile(
 PARAMETERS = re.compile(r"(?<!operator)\((?!anonymous)[^()]*(?:\([^()]*\)[^()]*)*\)(?: const)?$")
 #: Code without a symbol goes by its address, which is another one in each build.
 ADDRESS = re.compile(r"0x[0-9a-f]+$")
-UNNAMED = "(no symbol)"
 
 
 def count_library(profile: InstructionProfile, library: Path) -> Counter[CodeFunction]:
@@ -157,17 +160,6 @@ def list_library_calls(profile: InstructionProfile, library: Path) -> Counter[Ca
 def find_serving(profiles: Mapping[str, InstructionProfile]) -> str:
     """Return the name of the profile that serves the one user: the one that did the most."""
     return max(profiles, key=lambda name: profiles[name].total)
-
-
-def tidy_function(function: CodeFunction, program: Path, engine: str) -> CodeFunction:
-    """The function under the name that it has in other builds; its object is `engine` where it is
-    the engine's own `program`, else a file's name.
-    """
-    own = function.object == str(program.resolve())
-    name = UNNAMED if ADDRESS.match(function.name) else tidy_name(function.name)
-    return CodeFunction(
-        name or function.name, function.file, engine if own else Path(function.object).name
-    )
 
 
 def tidy_name(name: str) -> str:

@@ -1,16 +1,19 @@
 """The layers of an engine: which part of it a function belongs to, by a table for each engine.
 
 A function's layer is told by its source file, where the build has debug information, else by its
-name. Tables are `layers/ENGINE.toml`: layers in their order of trial, each with patterns of
-sources and of names (`*` stands for anything); the first that matches counts. `waits` names the
-functions in which a server waits for its client, or works by the clock. `layers/kernel.toml`
-is the kernel's, which samples of CPU time meet, too.
+name; where a stripped build has neither, by the named functions that stand around it. Tables are
+`layers/ENGINE.toml`: layers in their order of trial, each with patterns of sources and of names
+(`*` stands for anything); the first that matches counts. `waits` names the functions in which a
+server waits for its client, or works by the clock; `hidden` is the layer of a library whose names
+are all dropped: of code far from any named function. `layers/kernel.toml` is the kernel's, which
+samples of CPU time meet, too.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import translate
@@ -19,7 +22,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from dyno.profile.callgrind import UNKNOWN, CodeFunction, tidy_name
+from dyno.profile.callgrind import ADDRESS, UNKNOWN, CodeFunction, tidy_name
+from dyno.profile.neighbours import read_functions
 from dyno.record.profile import CpuProfile, ProfiledFunction
 
 TABLES = Path(__file__).with_name("layers")
@@ -37,6 +41,13 @@ ALLOCATORS, STORAGE_ENGINES = ("libjemalloc", "libtcmalloc", "libmimalloc"), ("h
 #: Layers that only samples meet. The driver is part of an embedded engine's process.
 DRIVER, RUN_TIME_CODE, VDSO, UNNAMED = "driver", "code made at run time", "vDSO", "unknown"
 KERNEL, KERNEL_OTHER = "[kernel]", "kernel: other"
+#: The name of a function of which nothing is known.
+NO_SYMBOL = "(no symbol)"
+#: So many named functions on either side of a nameless one are asked for their layer, and one layer
+#: must have so many times the voices of the next.
+NEIGHBOURS, LEAD = 8, 3
+#: Named functions of one library do not stand as far apart as this.
+HIDDEN_BYTES = 1 << 16
 DRIVER_PROGRAM = "dyno-driver"
 ALLOCATES = re.compile(
     r"_?_?(?:libc_|int_)*(?:malloc|free|calloc|realloc|memalign|posix_memalign|aligned_alloc)\b"
@@ -59,13 +70,18 @@ class LayerPattern:
 
 @dataclass(frozen=True)
 class LayerTable:
-    """The layers of one engine; `waits` are functions of waits and of work by the clock."""
+    """The layers of one engine; `waits` are functions of waits and of work by the clock, `hidden`
+    the layer of code that drops all its names.
+    """
 
     patterns: tuple[LayerPattern, ...]
     waits: re.Pattern[str] | None = None
+    hidden: str = UNNAMED
 
     def find_layer(self, function: CodeFunction) -> str:
         """The function's layer, one of the table's, a library's, or `other`."""
+        if function.layer:
+            return function.layer
         library = Path(function.object).name
         if ALLOCATES.match(function.name) or library.startswith(ALLOCATORS):
             return ALLOCATION
@@ -73,11 +89,52 @@ class LayerTable:
             return LOADER
         if library.startswith(SYSTEM):
             return C_LIBRARY
-        return self.find_own_layer(function)
+        return self.find_own_layer(function, UNNAMED if function.name == NO_SYMBOL else OTHER)
 
     def find_own_layer(self, function: CodeFunction, other: str = OTHER) -> str:
         found = (pattern.name for pattern in self.patterns if pattern.holds(function))
         return next(found, other)
+
+    def choose_layer(self, names: Iterable[str]) -> str:
+        """Return the layer that most of the functions belong to whose layer is known, by far; else
+        `unknown`.
+        """
+        functions = (CodeFunction(tidy_name(name), UNKNOWN, "") for name in names)
+        voices = Counter(layer for it in functions if (layer := self.find_own_layer(it, "")))
+        (first, most), (_, second) = (*voices.most_common(2), (UNNAMED, 0), (UNNAMED, 0))[:2]
+        return first if most >= LEAD * max(second, 1) else UNNAMED
+
+
+@cache
+def name_nameless(engine: str, path: str, address: int | None, offset: int) -> CodeFunction:
+    """Return what is known of a function without a symbol in an engine's program, at an `address`
+    or, where that is None, an `offset` of its file: the functions around it, and their layer.
+    """
+    functions = read_functions(path)
+    place = functions.find_address(offset) if functions and address is None else address
+    if functions is None or place is None or place < functions.entry:
+        return CodeFunction(NO_SYMBOL, UNKNOWN, engine, UNNAMED)
+    before, after = functions.find_around(place, NEIGHBOURS)
+    table, is_hidden = read_layers(engine), functions.measure_gap(place) > HIDDEN_BYTES
+    layer = table.hidden if is_hidden else table.choose_layer([*before, *after])
+    ends = " and ".join(tidy_name(each[0]) for each in (before, after) if each)
+    return CodeFunction(f"{NO_SYMBOL} by {ends}" if ends else NO_SYMBOL, UNKNOWN, engine, layer)
+
+
+def tidy_function(function: CodeFunction, program: Path, engine: str) -> CodeFunction:
+    """The function under the name that it has in other builds; its object is `engine` where it is
+    the engine's own `program`, else a file's name.
+    """
+    own = function.object == str(program.resolve())
+    if ADDRESS.match(function.name):
+        if own:
+            return name_nameless(engine, function.object, int(function.name, 16), 0)
+        return CodeFunction(NO_SYMBOL, function.file, Path(function.object).name)
+    return CodeFunction(
+        tidy_name(function.name) or function.name,
+        function.file,
+        engine if own else Path(function.object).name,
+    )
 
 
 @cache
@@ -88,7 +145,8 @@ def read_layers(engine: str) -> LayerTable:
         return LayerTable(())
     read = tomllib.loads(file.read_text(encoding="utf-8"))
     if same := read.get("same"):
-        return read_layers(same)
+        table = read_layers(same)
+        return LayerTable(table.patterns, table.waits, read.get("hidden", table.hidden))
     layers = read["layer"]
     return LayerTable(
         tuple(
@@ -100,6 +158,7 @@ def read_layers(engine: str) -> LayerTable:
             for each in layers
         ),
         _join_patterns(read.get("waits", ())),
+        read.get("hidden", UNNAMED),
     )
 
 
@@ -137,22 +196,23 @@ def is_extension(engine: str, file: str) -> bool:
     return bool(SHARED_OBJECT.search(file)) and engine not in file and not file.startswith(known)
 
 
-def label_profile(engine: str, profile: CpuProfile) -> CpuProfile:
+def label_profile(engine: str, profile: CpuProfile, root: str = "") -> CpuProfile:
     """The profile with each function's layer, and its name as other builds have it, too.
 
     In a process that holds the driver, code made at run time is its Lua's.
     """
     with_driver = any(Path(each.module).name == DRIVER_PROGRAM for each in profile.functions)
 
-    def find_layer(function: ProfiledFunction) -> str:
-        layer = find_sampled_layer(engine, function)
-        return DRIVER if with_driver and layer == RUN_TIME_CODE else layer
+    def label(function: ProfiledFunction) -> ProfiledFunction:
+        name, layer = tidy_name(function.name), find_sampled_layer(engine, function)
+        if layer == UNNAMED:
+            found = name_nameless(engine, root + function.module, None, function.offset)
+            name, layer = (found.name if found.name != NO_SYMBOL else ""), found.layer
+        elif with_driver and layer == RUN_TIME_CODE:
+            layer = DRIVER
+        return replace(function, name=name, layer=layer)
 
-    functions = (
-        replace(each, name=tidy_name(each.name), layer=find_layer(each))
-        for each in profile.functions
-    )
-    return replace(profile, functions=tuple(functions))
+    return replace(profile, functions=tuple(map(label, profile.functions)))
 
 
 def list_sampled_layers(engine: str) -> tuple[str, ...]:

@@ -25,8 +25,8 @@ BLIND = (
     "A count of instructions sees no caches, no waits, no system calls and no parallelism: heavier "
     "is not slower. It is of one user, in user mode, for this seed."
 )
-#: What a function without a symbol is called, and the share of those that is told.
-UNNAMED, UNNAMED_PERCENT = "(no symbol)", 5.0
+#: The layer of functions that nothing places, and the share of those that is told.
+UNKNOWN, UNKNOWN_PERCENT = "unknown", 5.0
 #: Layers and functions of a first screen, and the fewest instructions that they changed by.
 NAMED, TOLD = 5, 0.05
 #: Rows of a table of functions or calls, and of functions of a layer.
@@ -221,13 +221,13 @@ def describe_spread(counts: Sequence[CandidateCount]) -> list[str]:
 
 def describe_unnamed(each: CandidateCount) -> str:
     """How much of a stripped build has no symbol, hence no layer; empty where it is little."""
-    unnamed = sum(it.instructions for it in each.functions if it.name == UNNAMED)
+    unnamed = sum(it.instructions for it in each.functions if it.layer == UNKNOWN)
     percent = 100.0 * unnamed / each.instructions
-    if percent < UNNAMED_PERCENT:
+    if percent < UNKNOWN_PERCENT:
         return ""
     return (
         f"{each.candidate}: {percent:.0f} % of the instructions are in functions without a symbol "
-        "(a stripped build), whose layer is not known."
+        "(a stripped build), of unknown layer."
     )
 
 

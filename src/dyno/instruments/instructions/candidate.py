@@ -27,9 +27,8 @@ from dyno.profile.callgrind import (
     leave_out_waits,
     list_library_calls,
     read_profile,
-    tidy_function,
 )
-from dyno.profile.layers import LayerTable, read_layers
+from dyno.profile.layers import LayerTable, read_layers, tidy_function
 from dyno.profile.valgrind import Valgrind
 from dyno.record import Candidate, Phase, Stop, WorkloadPlan
 from dyno.record.count import CandidateCount, CountedCall, CountedFunction

@@ -263,7 +263,9 @@ class Collector:
                 charged_ns = None
                 if self._charged_ns is not None and self._before_ns is not None:
                     charged_ns = self._charged_ns - self._before_ns
-                labelled = label_profile(self.target.engine, profile)
+                # a container's files are others than this host's of the same path
+                root = f"/proc/{target.process.pid}/root" if target.process else ""
+                labelled = label_profile(target.engine, profile, root)
                 cpu = CpuTimes(labelled, slices, charged_ns if charged_ns else None)
         missing = [*self.missing, *(self._times.found_missing if self._times and is_over else ())]
         if cpu and not cpu.profile.samples:
