@@ -14,6 +14,7 @@ from msgspec import structs
 
 from dyno.cli import run_words
 from dyno.record import Candidate
+from dyno.runs.resolve.design import LIMITS
 from dyno.runs.run_folder import RunFolder, create_run
 
 HistoryCommand = Callable[..., str]
@@ -43,7 +44,7 @@ def write_run(
     """
     stamp = f"2026-01-{day:02}T00:00:00Z"
     sides = changes.pop("candidates", [make_build(version) for version in logs])
-    made = make_run(sides, **changes.pop("design", {}))
+    made = make_run(sides, **{"limits": LIMITS} | changes.pop("design", {}))
     made = structs.replace(made, **{"created_utc": stamp} | changes)
     kept = create_run(made, runs)
     rng, numbers = np.random.default_rng(day), iter(range(1, 1000))

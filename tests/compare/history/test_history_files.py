@@ -41,6 +41,18 @@ def test_json_reads_back_as_the_record_and_holds_every_point(runs: Path, tmp_pat
     assert short.alike["host's cpu"] == "four of them"
 
 
+def test_a_fresh_comparison_is_played_and_judged_as_the_nights_were(tmp_path: Path) -> None:
+    """Its conditions would else be others, and it would neither confirm nor reject."""
+    limits = {"foreign_percent": 100.0, "steal_percent": 2.0}
+    design = {"quick": True, "limits": limits}
+    write_nightly_runs(tmp_path / "runs", [0.0] * 6 + [0.05] * 6, design=design)
+    file = tmp_path / "history.json"
+    assert run_words(["history", str(tmp_path / "runs"), "--json", str(file)]) == 0
+    (series,) = decode.decode(History, json.loads(file.read_text())).series
+    told = "dyno compare null@1.6 null@1.7 -w select.lua --quick --limit foreign_percent=100"
+    assert series.flagged_changes[0].confirm == told
+
+
 def test_the_page_says_what_the_terminal_says(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

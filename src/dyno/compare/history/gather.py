@@ -35,7 +35,8 @@ from dyno.judge.analysis.effects import DeclaredPrimary
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interval import compute_t_interval
 from dyno.judge.stats.log_ratio import Floats
-from dyno.record import Candidate, Metric, Run, Trial, WorkloadPlan
+from dyno.record import Candidate, Design, Metric, Run, Trial, WorkloadPlan
+from dyno.runs.resolve.design import LIMITS, LIMITS_INTERLEAVED
 from dyno.runs.run_folder import COUNTS, MeasuredRun, RunFolder
 
 #: One less the level of a point's interval.
@@ -190,6 +191,7 @@ def _build_point(
             workload.script,
             tuple((workload.options | first.options).items()),
             tuple(run.design.controls.items()),
+            words=_find_words(run.design),
         ),
         restarts=len(logs),
         value=float(logs.mean()),
@@ -198,6 +200,16 @@ def _build_point(
         host=(*sorted(list_host_facts(run.host).items()), *describe_pilot(run, workload)),
         origin=find_origin(first),
     )
+
+
+def _find_words(design: Design) -> tuple[str, ...]:
+    """The options by which a run's blocks were played and judged as no default asks."""
+    words = ["--quick"] if design.quick else []
+    words += ["--by", design.by] if design.by != "time" else []
+    for name, limit in design.limits.items():
+        if limit not in (LIMITS.get(name), LIMITS_INTERLEAVED.get(name)):
+            words += ["--limit", f"{name}={limit:g}"]
+    return tuple(words)
 
 
 def _find_base(run: Run, workload: WorkloadPlan, points: Sequence[Point]) -> Beside | None:
