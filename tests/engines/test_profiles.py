@@ -7,6 +7,7 @@ from engine_callbacks import ask_nothing
 
 from dyno.engines import Checks, find_engine
 from dyno.engines._configs import OFF, Idle, find_idle_keys
+from dyno.engines._packaged import choose_packaged, list_packaged_remarks
 from dyno.engines.mysql.settings import sort_settings
 from dyno.engines.postgres.settings import choose_settings
 from dyno.engines.sqlite import list_pragmas
@@ -58,6 +59,33 @@ def test_stock_sets_nothing_but_what_a_user_asks_for_and_nobody_else_is_let_in()
     asked = sort_settings({"profile": "stock", "back_log": "5"}, {})
     assert asked.list_all() == {"skip_networking": "ON", "mysqlx": "OFF", "back_log": "5"}
     assert (asked.storage, asked.log_bin) == ("", "")
+
+
+def test_packaged_is_stock_and_what_the_package_of_that_version_sets() -> None:
+    wanted = {"profile": "packaged", "jit": "off"}
+    assert choose_settings(wanted, 16) == {
+        "cluster_name": "16/main",
+        "log_line_prefix": "%m [%p] %q%u@%d ",
+        "jit": "off",
+    }
+    package = choose_packaged("mariadb", "10.11.18", {"profile": "packaged"})
+    asked = sort_settings({"profile": "packaged", "character_set_server": "latin1"}, {}, package)
+    assert asked.list_all() == {
+        "skip_networking": "ON",
+        "mysqlx": "OFF",
+        "expire_logs_days": "10",
+        "character_set_server": "latin1",
+    }
+    assert choose_packaged("mysql", "8.0.33", {"profile": "packaged"}) == {}
+    assert choose_packaged("mysql", "9.7.4", {"profile": "stock"}) == {}
+    (told,) = list_packaged_remarks("mysql", "9.7.4", {"profile": "packaged"})
+    assert "key_buffer_size=16M" in told and "left out: user, bind_address" in told
+
+
+def test_a_version_whose_package_nobody_read_has_no_packaged_settings() -> None:
+    with pytest.raises(UsageError, match=r"a package of mariadb 11.4.5 sets is not known") as told:
+        choose_packaged("mariadb", "11.4.5", {"profile": "packaged"})
+    assert "Debian's mariadb-server 11.8.9" in told.value.hint
     assert list_pragmas({"profile": "stock"}) == [["busy_timeout", "5000"]]
     own = list_pragmas({"profile": "stock", "cache_size": "-9", "page_size": "512"})
     assert [name for name, _ in own] == ["page_size", "cache_size", "busy_timeout"]

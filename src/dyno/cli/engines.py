@@ -93,6 +93,57 @@ def list_(engines: tuple[str, ...], as_json: bool) -> None:
         print_cache(cache.list_entries(), builds)
 
 
+@command.command("settings")
+@click.argument("candidates", nargs=-1, required=True, type=ENGINE, metavar="CANDIDATE...")
+@add_option("--json", "Print everything as JSON instead.", name="as_json")
+def settings_(candidates: tuple[str, ...], as_json: bool) -> None:
+    """Print all settings that a CANDIDATE runs with; of several, those in which they differ.
+
+    Each is started and asked: `dyno engines settings 'mysql@8.0?profile=stock'
+    'mysql@8.0?profile=packaged'` shows what a package sets beside the server's own defaults.
+    """
+    told = [read_settings(text) for text in candidates]
+    names = sorted(set().union(*told))
+    if len(told) > 1:
+        names = [name for name in names if len({each.get(name) for each in told}) > 1]
+    if as_json:
+        found = {
+            text: {n: each.get(n) for n in names}
+            for text, each in zip(candidates, told, strict=True)
+        }
+        screen.print_verbatim(json.dumps(found, indent=1))
+        return
+    rows = [(name, *(each.get(name, ABSENT) for each in told)) for name in names]
+    if rows:
+        screen.print_table(("setting", *candidates), rows)
+    else:
+        screen.print_line(f"all {len(told[0])} settings are alike")
+
+
+#: How a setting is shown that one of several does not have.
+ABSENT = "(absent)"
+
+
+def read_settings(text: str) -> dict[str, str]:
+    """Return what the candidate reports once it runs."""
+    from dyno import scratch
+    from dyno.runs.experiment.candidates import parse_candidate
+    from dyno.runs.resolve.candidates import resolve_candidates, resolve_control_values
+    from dyno.runs.resolve.workloads import CandidateRequest
+
+    ((candidate, engine, build),) = resolve_candidates(
+        [CandidateRequest(parse_candidate(text))], resolve_control_values({}), print_progress
+    )
+    with scratch.make_folder("play", scratch.find_temporary_folder()) as home:
+        home.chmod(0o711)  # the server's user passes through
+        (home / "server").mkdir()
+        server = engine.start(build, home / "server", candidate.settings)
+        try:
+            return engine.settings(server)
+        finally:
+            engine.stop(server)
+
+
 def list_plugin_files() -> list[str]:
     from dyno.engines import plugin
 

@@ -17,9 +17,10 @@ from dyno.builds import Build
 from dyno.driver.plan import Session
 from dyno.engines import Ask, _builds
 from dyno.engines._configs import OFF, ConfigOption, Idle, find_idle_keys, is_beyond_host
+from dyno.engines._packaged import STOCK
 from dyno.engines._server import process
 from dyno.engines.mysql.builds import ANSWER_S, Prefix
-from dyno.engines.mysql.settings import FAST, OURS, ROWS, STOCK, sort_settings
+from dyno.engines.mysql.settings import FAST, OURS, ROWS, AskedSettings, sort_settings
 from dyno.engines.mysql.values import list_variables
 from dyno.errors import TrialFailed, UsageError
 
@@ -208,11 +209,8 @@ FEW_BYTES = 1 << 20
 SIZED = re.compile(r"\d+[KMG]")
 
 
-def list_remarks(
-    build: Build, settings: Mapping[str, str], adjusted: Mapping[str, str]
-) -> Iterator[str]:
+def list_remarks(build: Build, settings: Mapping[str, str], asked: AskedSettings) -> Iterator[str]:
     """A clause for each key that can have no effect, and for each size that is a few bytes."""
-    asked = sort_settings(settings, adjusted)
     switches = {"log_bin": asked.log_bin, "engine": asked.storage}
     own = {name: value for name, value in settings.items() if name not in OURS}
     yield from find_idle_keys(

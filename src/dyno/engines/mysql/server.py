@@ -20,6 +20,7 @@ from dyno.driver.lockstep import ServerWords
 from dyno.driver.plan import Session
 from dyno.engines import NO_CONDITIONS, Ask, ConfigOption, Server, StartConditions, _builds, _server
 from dyno.engines._builds import Releases
+from dyno.engines._packaged import VENDORS, choose_packaged, list_packaged_remarks
 from dyno.engines.mysql import config_file
 from dyno.engines.mysql.attached import (
     CATALOGUE,
@@ -61,7 +62,6 @@ from dyno.engines.mysql.settings import (
     FIXED_BYTES,
     KNOBS,
     PASSING,
-    STOCK,
     AskedSettings,
     check_settings,
     describe_options,
@@ -211,7 +211,7 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
     def accept(self, build: Build, settings: dict[str, str], others: Iterable[str] = ()) -> None:
         if build.attached:
             return
-        asked = sort_settings(settings, self.adjust_settings(build.version))
+        asked = self._sort_settings(build, settings)
         try_out(build, find_prefix(build.program, build.libraries), asked, others)
 
     def read_config(self, build: Build, file: Path) -> list[ConfigOption]:
@@ -239,7 +239,8 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
     def list_remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
         if build.attached:
             return url.describe_missing(build, CATALOGUE)
-        return list(list_remarks(build, settings, self.adjust_settings(build.version)))
+        found = list_packaged_remarks(self.name, build.version, settings)
+        return [*found, *list_remarks(build, settings, self._sort_settings(build, settings))]
 
     def liken_settings(self, running: Build, build: Build) -> dict[str, str]:
         session = url.read_login(running).to_session("mysql")
@@ -250,7 +251,8 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
         """All that may shape the files: every setting but those that pass with the process."""
         lasting = {name: value for name, value in settings.items() if name not in PASSING}
         lasting |= {"log_bin": "on"} if is_logged(settings) == "on" else {}
-        return lasting | ({"profile": STOCK} if settings.get("profile") == STOCK else {})
+        profile = settings.get("profile", "")
+        return lasting | ({"profile": profile} if profile in VENDORS else {})
 
     def estimate_disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
         """Half-full pages, redo and system files; the binary log holds all rows once more."""
@@ -260,7 +262,7 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
     def estimate_memory_bytes(
         self, build: Build, settings: dict[str, str], connections: int
     ) -> int:
-        asked = sort_settings(settings, self.adjust_settings(build.version))
+        asked = self._sort_settings(build, settings)
         values = list_values(build, find_prefix(build.program, build.libraries), asked)
         return estimate_needed_bytes(values, asked.storage, connections)
 
@@ -273,7 +275,7 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
     def find_most_connections(self, build: Build, settings: dict[str, str]) -> int:
         if build.attached:
             return self.read_connection_limit(build)
-        asked = sort_settings(settings, self.adjust_settings(build.version))
+        asked = self._sort_settings(build, settings)
         values = list_values(build, find_prefix(build.program, build.libraries), asked)
         return int(values["max_connections"])
 
@@ -291,7 +293,7 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
         """
         if build.attached:
             return describe_attached_server(build, home)
-        asked = sort_settings(settings, self.adjust_settings(build.version))
+        asked = self._sort_settings(build, settings)
         prefix = find_prefix(build.program, build.libraries)
         if not (home / "data").exists():
             fill_data(build, prefix, asked.list_all(), home / "data")
@@ -335,6 +337,10 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
     def stop(self, server: Server) -> None:
         if server.handle is not None:
             _server.stop_server(server)
+
+    def _sort_settings(self, build: Build, settings: Mapping[str, str]) -> AskedSettings:
+        packaged = choose_packaged(self.name, build.version, settings)
+        return sort_settings(settings, self.adjust_settings(build.version), packaged)
 
     def _make_query(self, session: Session) -> Query:
         return lambda statements: self._ask(session, statements)

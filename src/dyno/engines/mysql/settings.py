@@ -11,15 +11,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
+from dyno.engines._packaged import VENDORS
 from dyno.engines.mysql.builds import Prefix
 from dyno.errors import UsageError, build_unknown_error
 
-#: The first is the default; `stock` is none of our values at all.
-PROFILES = ("cached", "io-bound", "durable", "stock")
+#: The first is the default; a vendor's has none of our values at all.
+PROFILES = ("cached", "io-bound", "durable", *VENDORS)
 #: What each claims of the data and the cache.
-CLAIMS = {"cached": "cached", "io-bound": "io-bound", "durable": "cached", "stock": ""}
-STOCK = "stock"
+CLAIMS = {"cached": "cached", "io-bound": "io-bound", "durable": "cached"} | dict.fromkeys(
+    VENDORS, ""
+)
 #: What `durable` has otherwise: a commit waits until its logs are on the disk. The binary log is
 #: one of them in every version, as 8.0 ships it.
 DURABLE = {
@@ -171,7 +174,8 @@ OURS = {
     "profile": (
         "cached",
         "cached: the data fit into memory; io-bound: they do not; durable: cached, and a commit "
-        "waits for the disk; stock: the server's own defaults in place of all settings below",
+        "waits for the disk; stock: the server's own defaults in place of all settings below; "
+        "packaged: these, and what a distribution's package sets",
     ),
     "config": (
         "",
@@ -230,6 +234,7 @@ UNTOUCHABLE = frozenset(
     {"bootstrap", "chroot", "console", "daemonize", "flashback", "gdb", "help", "initialize"}
     | {"initialize_insecure", "user", "validate_config", "verbose"}
 )
+NO_PACKAGE: Mapping[str, str] = MappingProxyType({})
 #: How the binary log is turned on: its files' name, and a number that it demands.
 LOGGED = ("--log-bin=binlog", "--server-id=1")
 
@@ -278,9 +283,13 @@ class AskedSettings:
         return words
 
 
-def sort_settings(settings: Mapping[str, str], adjusted: Mapping[str, str]) -> AskedSettings:
+def sort_settings(
+    settings: Mapping[str, str],
+    adjusted: Mapping[str, str],
+    packaged: Mapping[str, str] = NO_PACKAGE,
+) -> AskedSettings:
     """The settings sorted out. `adjusted` are rows that this build takes in another value, or
-    better not at all (empty)."""
+    better not at all (empty); `packaged` those that stand in place of the table."""
     own = {name: value for name, value in settings.items() if name not in OURS}
     chosen = {name: default for name, (default, _) in OURS.items()} | dict(settings)
     config = Path(chosen["config"]).expanduser().absolute() if chosen["config"] else None
@@ -288,18 +297,20 @@ def sort_settings(settings: Mapping[str, str], adjusted: Mapping[str, str]) -> A
     table = (
         {name: row.choose_value(profile) for name, row in ROWS.items()} | dict(adjusted) | durable
     )
-    table |= _find_implied(own, table)
-    stock = profile == STOCK
-    if config or stock:
-        table = {name: table[name] for name in PRIVATE}
+    implied = _find_implied(own, table)
+    table |= implied
+    is_vendors = profile in VENDORS
+    if config or is_vendors:
+        table = {name: table[name] for name in PRIVATE} | dict(packaged)
+        table |= {name: value for name, value in implied.items() if name in packaged}
     mine = {"engine", "log_bin"} & set(settings)
     return AskedSettings(
         own=own,
         table={name: value for name, value in table.items() if value and name not in own},
-        storage=chosen["engine"] if "engine" in mine or not (config or stock) else "",
+        storage=chosen["engine"] if "engine" in mine or not (config or is_vendors) else "",
         config=config,
         skip_grants=chosen["skip_grant_tables"].lower() == "on",
-        log_bin=is_logged(settings) if "log_bin" in mine or not (config or stock) else "",
+        log_bin=is_logged(settings) if "log_bin" in mine or not (config or is_vendors) else "",
         instrument=chosen["performance_schema_instrument"],
     )
 

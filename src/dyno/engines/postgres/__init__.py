@@ -33,6 +33,7 @@ from dyno.engines import (
     _server,
 )
 from dyno.engines._builds import Releases
+from dyno.engines._packaged import VENDORS
 from dyno.engines._server import libraries
 from dyno.engines.postgres import config_file, evidence, settle
 from dyno.engines.postgres.attached import (
@@ -59,7 +60,6 @@ from dyno.engines.postgres.explain_nodes import ExplainsPostgresGeneric, plan_sh
 from dyno.engines.postgres.log_formats import REFUSED_LOGS as REFUSED_LOGS
 from dyno.engines.postgres.log_formats import CsvLog, JsonLog, StderrLog
 from dyno.engines.postgres.settings import (
-    STOCK,
     check_compiler,
     check_settings,
     choose_settings,
@@ -221,7 +221,8 @@ class Engine(
     def select_file_settings(self, settings: dict[str, str]) -> dict[str, str]:
         """Checksums change every page, and a file of the user's may change anything."""
         filed = {name: value for name, value in settings.items() if name in FILED}
-        return filed | ({"profile": STOCK} if settings.get("profile") == STOCK else {})
+        profile = settings.get("profile", "")
+        return filed | ({"profile": profile} if profile in VENDORS else {})
 
     def estimate_disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
         """Rows with their headers, indexes and dead versions; and the log of writing all that."""
@@ -274,7 +275,7 @@ def _choose_checksums(settings: dict[str, str]) -> bool | None:
     """Return False unless asked for; None, as the vendor has it, under stock settings."""
     if "data_checksums" in settings:
         return settings["data_checksums"] == "on"
-    return None if settings.get("profile") == STOCK else False
+    return None if settings.get("profile") in VENDORS else False
 
 
 def _parse_major(build: Build) -> int:

@@ -21,10 +21,10 @@ from dyno.builds import Build
 from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.engines._configs import OFF, ConfigOption, Idle, find_idle_keys, is_beyond_host
+from dyno.engines._packaged import STOCK, VENDORS, list_packaged_remarks
 from dyno.engines._server import libraries, process
 from dyno.engines.postgres.settings import (
     OURS,
-    STOCK,
     TABLE,
     UNTOUCHABLE,
     choose_settings,
@@ -235,7 +235,8 @@ def list_remarks(build: Build, settings: Mapping[str, str], major: int) -> Itera
     """A clause for each key that can have no effect, and for each bare number that has a unit."""
     own = {name: value for name, value in settings.items() if name not in OURS}
     yield from find_idle_keys(own, DEFAULTS | choose_settings(settings, major), IDLE)
-    if settings.get("profile") == STOCK and major >= 12 and not has_compiler(build):
+    yield from list_packaged_remarks("postgres", str(major), settings)
+    if settings.get("profile") in VENDORS and major >= 12 and not has_compiler(build):
         yield "jit is on by default, without effect: this build cannot compile expressions"
     for name, value in own.items():
         if value.isdecimal() and int(value) > 0 and (unit := _find_unit(build, name)):

@@ -16,6 +16,7 @@ from pathlib import Path
 from dyno import scratch
 from dyno.builds import Build
 from dyno.engines import Ask, Server
+from dyno.engines._packaged import VENDORS, choose_packaged
 from dyno.engines._server import libraries, process
 from dyno.errors import TrialFailed, UsageError, build_unknown_error
 
@@ -77,19 +78,23 @@ TABLE = {
     "log_lock_waits": _make_same_row("off", "long waits in the log; on from 19 on"),
     "log_checkpoints": _make_same_row("on", "checkpoints in the log"),
 }
-#: Profile to the column that it takes, and what it claims of data and cache; `stock` has neither.
-PROFILES = {"cached": "cached", "io-bound": "io_bound", "durable": "cached", "stock": ""}
-CLAIMS = {"cached": "cached", "io-bound": "io-bound", "durable": "cached", "stock": ""}
+#: Profile to the column that it takes, and what it claims of data and cache; vendors' have neither.
+PROFILES = {"cached": "cached", "io-bound": "io_bound", "durable": "cached"} | dict.fromkeys(
+    VENDORS, ""
+)
+CLAIMS = {"cached": "cached", "io-bound": "io-bound", "durable": "cached"} | dict.fromkeys(
+    VENDORS, ""
+)
 #: What `durable` has otherwise: a commit waits until its log is on the disk.
 DURABLE = {"synchronous_commit": "on"}
-STOCK = "stock"
 
 #: What is not the server's but ours; PostgreSQL's own settings follow from TABLE.
 OURS = {
     "profile": (
         "cached",
         "cached, io-bound (which column of values the settings below have), durable (cached, and a "
-        "commit waits for the disk) or stock (PostgreSQL's own defaults in place of all below)",
+        "commit waits for the disk), stock (PostgreSQL's own defaults, as initdb writes them, in "
+        "place of all below) or packaged (these, and what a distribution's package sets)",
     ),
     "config": ("", "a postgresql.conf of your own, in place of a profile"),
     "data_checksums": (
@@ -166,8 +171,8 @@ def choose_settings(settings: Mapping[str, str], major: int) -> dict[str, str]:
     """The server's settings that are asked for: those of the profile, and the user's on top."""
     own = {name: value for name, value in settings.items() if name not in OURS}
     profile = settings.get("profile", "cached")
-    if "config" in settings or profile == STOCK:
-        return own
+    if "config" in settings or profile in VENDORS:
+        return {**choose_packaged("postgres", str(major), settings), **own}
     rows = {name: row for name, row in TABLE.items() if row.since <= major}
     values = {name: str(getattr(row, PROFILES[profile])) for name, row in rows.items()}
     return values | (DURABLE if profile == "durable" else {}) | own
@@ -180,7 +185,7 @@ def format_settings_file(
     `initdb` wrote beside the `data`: up to 14 the program's own shared_buffers are fewer.
     """
     lines = []
-    if data and settings.get("profile") == STOCK:
+    if data and settings.get("profile") in VENDORS:
         lines.append((data / "postgresql.conf").read_text())
     if "config" in settings:
         lines.append(Path(settings["config"]).expanduser().read_text())
