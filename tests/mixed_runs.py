@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from counts import make_count
+from crash_runs import write_crash_run
 from disk_runs import make_run as make_disk_run
 from disk_runs import make_side
 from fakes import make_design, make_phase, make_run, make_trials, make_workload
@@ -119,7 +120,14 @@ def write_home(home: Path) -> Path:
         home, {"null@120us": slow, "null@101us": STEADY}, day=3, workloads=make_two_workloads()
     )
     write_comparison(home, {"null@130us": [0.3, 0.3]}, day=4, judged=False)
-    for write in (write_count, write_capacity, write_disks, write_program_run, write_profile):
+    for write in (
+        write_count,
+        write_capacity,
+        write_disks,
+        write_program_run,
+        write_crash_run,
+        write_profile,
+    ):
         write(home)
     return home
 

@@ -146,7 +146,8 @@ PACKAGES = {
     ),
     "instruments/crash": _package(
         "an engine killed without what it had not synced, and its commits counted after that",
-        "builds",
+        "record builds driver engines host/processes host/checks judge/stats runs/experiment"
+        " runs/run_folder runs/run_summary runs/resolve instruments/time report",
     ),
     "instruments/server": _package(
         "profiles of servers in use, which `servers/profile` takes, as runs that are listed and"

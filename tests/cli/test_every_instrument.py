@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from crash_runs import write_crash_run
 from instrument_table import takes
 from mixed_runs import (
     STEADY,
@@ -32,6 +33,7 @@ WRITERS = {
     "disk": write_disks,
     "program": write_program_run,
     "profile": write_profile,
+    "crash": write_crash_run,
 }
 EXPERIMENT = """candidates = ["null@1ms", "null@2ms"]
 quick = true

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from crash_runs import write_crash_run
 from made_old_runs import draw_counts
 from mixed_runs import STEADY, write_capacity, write_comparison, write_count, write_disks
 from mixed_runs import write_profile as write_server_profile
@@ -33,6 +34,7 @@ KINDS: dict[str, tuple[Callable[[Path], Path], set[str]]] = {
     "capacity": (write_capacity, set(FORMATS)),
     "disk": (write_disks, set(FORMATS)),
     "program": (write_program_run, set(FORMATS)),
+    "crash": (write_crash_run, {"markdown", "github", "parquet"}),
     "server": (write_server_profile, {"markdown"}),
 }
 OF_REHEARSALS = {"markdown", "github", "junit", "parquet"}

@@ -220,6 +220,7 @@ READERS = {
     "engines/postgres/config_file": ("rehearse",),
     "engines/postgres/in_place": ("compare", "play"),
     "instruments/disk": ("disk",),
+    "instruments/crash": ("crash",),
     "instruments/program": ("program",),
     "servers/explain": ("explain",),
     # a rehearsal reads what a server has counted

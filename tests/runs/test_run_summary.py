@@ -38,6 +38,7 @@ def test_runs_of_every_kind_are_told_in_a_line_each(home: Path) -> None:
         ("disk", "not slower", True),
         ("profile", "", True),
         ("program", "slower", True),
+        ("crash", "loses", True),
     ]
     assert not [it.damage for it in told if it.damage]
     first = told[0]

@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -59,8 +59,8 @@ class LateAnswer(TrialFailed):
 class _Driver:
     """A driver that answers question after question, until one has no answer."""
 
-    def __init__(self) -> None:
-        """Start it; `HostError` if it cannot be started."""
+    def __init__(self, environment: Mapping[str, str] = {}) -> None:
+        """Start it, with what joins its environment; `HostError` if it cannot be started."""
         self.origin = _observe_origin()
         # what it complains of: a pipe would be full one day, and it would wait for us to read it
         self._words = os.fdopen(os.memfd_create("words"), "rb")
@@ -70,7 +70,7 @@ class _Driver:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._words,
-                env=build_driver_environment(),
+                env={**build_driver_environment(), **environment},
                 process_group=0,
                 bufsize=0,
             )
@@ -206,11 +206,11 @@ class Conversation:
     """Answers as `ask` does, but keeps its driver and connection from one question to the next.
 
     After any failure the next question begins anew. One thread at a time may ask; asking of another
-    session replaces the first.
+    session replaces the first. `environment` joins that of its driver, which is an embedded engine.
     """
 
-    def __init__(self, limit_s: float = QUESTION_S) -> None:
-        self._limit_s = limit_s
+    def __init__(self, limit_s: float = QUESTION_S, environment: Mapping[str, str] = {}) -> None:
+        self._limit_s, self._environment = limit_s, environment
         self._session: Session | None = None
         self._driver: _Driver | None = None
 
@@ -237,7 +237,7 @@ class Conversation:
     ) -> T:
         if self._driver is None or self._session != session:
             self.close()
-            self._session, self._driver = session, _Driver()
+            self._session, self._driver = session, _Driver(self._environment)
         try:
             said = self._driver.answer(session, statements, self._limit_s, mode)
             return extract(said, len(statements))

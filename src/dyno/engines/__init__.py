@@ -179,6 +179,18 @@ class ReadsInPlace(Protocol):
 
 
 @runtime_checkable
+class ShowsWrites(Protocol):
+    """An engine that changes its files by the C library alone, where a layer below it sees that:
+    with the settings `seen_with`. Files whose names end with one of `no_data` hold nothing that a
+    crash must find; `data` is the folder of the others below its home.
+    """
+
+    seen_with: ClassVar[Mapping[str, str]]
+    no_data: ClassVar[tuple[str, ...]]
+    data: ClassVar[str]
+
+
+@runtime_checkable
 class ReadsSql(Protocol):
     """An engine whose tables an SQL file can make, in the dialect of the driver's session of this
     kind. `tables_sql` lists the tables of a session's database, quoted, and may tell of each the

@@ -12,8 +12,9 @@ from dyno.record.schema import SCHEMA, Int64, Record
 from dyno.record.trial import Metric
 
 VerdictName = Literal["slower", "not slower", "faster", "inconclusive", "invalid"]
-#: A run's word: of its comparisons the worst, or that what it has was measured and not compared.
-Overall = Literal["slower", "not slower", "faster", "inconclusive", "invalid", "measured"]
+#: A run's word: of its comparisons the worst, that what it has was measured and not compared, or
+#: that an engine loses what it acknowledged.
+Overall = Literal["slower", "not slower", "faster", "inconclusive", "invalid", "measured", "loses"]
 WORST_FIRST: tuple[VerdictName, ...] = ("invalid", "slower", "inconclusive", "not slower", "faster")
 
 #: Words that say something of a candidate, and that a doubt therefore concerns.
@@ -190,7 +191,7 @@ class Verdict(Record):
     """`verdict.json`: everything derived from a run's trials.
 
     `overall` is the worst of invalid > slower > inconclusive > not slower over the primaries, or
-    *measured* where nothing is compared;
+    *measured* where nothing is compared, *loses* where a crash took what was acknowledged;
     `sentence` says it in words, `reason` why it found less than it should have (too noisy, not
     finished), empty where nothing stood in its way; `dropped` are the blocks that do not count: a
     noise limit was broken, or somebody stood still; `spread` is that of every candidate in every

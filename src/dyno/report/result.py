@@ -84,7 +84,7 @@ class Result:
             return found
         if self.verdict.rehearsal:
             return found | {"a verdict", "statement classes"}
-        if self.verdict.overall != "measured":
+        if self.verdict.overall not in ("measured", "loses"):
             timed = [is_timed(it.metric) for it in self.primaries]
             found |= {"comparisons", "comparisons of times"} if all(timed) else {"comparisons"}
         return found | {"a verdict"}

@@ -122,6 +122,9 @@ class Engine(
     )
     own_databases: ClassVar[frozenset[str]] = frozenset({"postgres", "template1"})
     has_use: ClassVar[bool] = False
+    no_data: ClassVar[tuple[str, ...]] = ("postmaster.pid", "postmaster.opts")
+    seen_with: ClassVar[dict[str, str]] = {}
+    data: ClassVar[str] = "data"
     options: ClassVar[dict[str, tuple[str, str]]] = describe_options()
     flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS | _builds.FLAGS
     versions: ClassVar[tuple[str, ...]] = RELEASES.versions

@@ -176,6 +176,10 @@ class Engine(ExplainsSqlitePath):
     )
     own_databases: ClassVar[frozenset[str]] = frozenset()
     has_use: ClassVar[bool] = False
+    # the index of the write-ahead log is memory that processes share, made anew after a crash
+    no_data: ClassVar[tuple[str, ...]] = ("-shm",)
+    seen_with: ClassVar[dict[str, str]] = {}
+    data: ClassVar[str] = "."
     options: ClassVar[dict[str, tuple[str, str]]] = OURS | OPTIONS
     flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS
     versions: ClassVar[tuple[str, ...]] = tuple(CRATES)

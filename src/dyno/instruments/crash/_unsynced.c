@@ -5,8 +5,8 @@
  * file back to its last sync. A lock in shared memory holds over both, so the order of the log is
  * that of the writes. A sync makes durable what stood in the log of its file when it began.
  *
- * Once `cut` is set, no call that comes here returns: the power is off at one place of the log,
- * whatever the processes do until each is killed.
+ * Once `cut` is set, a process that comes here is killed: the power is off at one place of the log,
+ * whatever the others do until Dyno kills them.
  *
  * Only regular files below `watched` are remembered, and names at once: what is created, renamed or
  * removed stays so. Each call is made by its number, so that no other library can leave it out. Not
@@ -23,6 +23,7 @@
 #include <limits.h>
 #include <linux/falloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -109,8 +110,10 @@ __attribute__((constructor)) static void open_log(void)
 
 static void stop_if_cut(void)
 {
-    while (__atomic_load_n(&state->cut, __ATOMIC_SEQ_CST))
+    while (__atomic_load_n(&state->cut, __ATOMIC_SEQ_CST)) {
+        syscall(SYS_kill, getpid(), SIGKILL);
         pause();
+    }
 }
 
 /* False where this thread has it already: a signal handler interrupted us. */
@@ -121,10 +124,8 @@ static bool take_lock(void)
     if (answer == EOWNERDEAD)
         pthread_mutex_consistent(&state->lock);
     bool taken = answer == 0 || answer == EOWNERDEAD;
-    if (taken && __atomic_load_n(&state->cut, __ATOMIC_SEQ_CST)) {
-        pthread_mutex_unlock(&state->lock);
+    if (taken)
         stop_if_cut();
-    }
     return taken;
 }
 

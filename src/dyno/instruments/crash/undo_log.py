@@ -84,6 +84,7 @@ class UnsyncedLayer:
         """Make log and switch anew; return the environment of the processes under it."""
         library = compile_library(Recipe("unsynced", SOURCE, "-O2", ""), say).program
         self.folder.mkdir(exist_ok=True)
+        self.folder.chmod(0o711)  # a server may run as another user
         ends = b"".join(each.encode() + b"\0" for each in self.scratch)
         watched = os.fsencode(self.watched.resolve())
         if len(watched) > 4000 or len(ends) > 250:
@@ -91,6 +92,8 @@ class UnsyncedLayer:
         head = STATE.pack(0, self.silent, watched, ends)
         (self.folder / "state").write_bytes(head.ljust(STATE_BYTES, b"\0"))
         (self.folder / "undo").write_bytes(b"")
+        for name in ("state", "undo"):
+            (self.folder / name).chmod(0o666)
         return {"LD_PRELOAD": str(library), VARIABLE: str(self.folder.resolve())}
 
     def cut(self) -> None:

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from dyno.driver import WrittenKeys
 from dyno.driver.plan import Plan
-from dyno.engines import ChecksIntegrity, Engine, Server, WeighsData
+from dyno.engines import Ask, ChecksIntegrity, Engine, Server, WeighsData
 from dyno.errors import DynoError
 from dyno.host.checks import find_file_system
 from dyno.instruments.time.job import Tools, TrialJob
@@ -210,31 +210,40 @@ def check_integrity(job: TrialJob, server: Server) -> tuple[IntegrityCheck, ...]
     engine = job.engine
     if job.block != 0 or job.build.attached or not isinstance(engine, ChecksIntegrity):
         return ()
-    found = [_ask(job, server, name, [sql])[0] for name, sql in engine.integrity.items()]
-    listed, columns = _ask(job, server, "keys", [engine.keys_sql])
+    return tuple(check_engine(job.tools.ask, server, engine, is_full=job.check == "full"))
+
+
+def check_engine(
+    ask: Ask, server: Server, engine: ChecksIntegrity, *, is_full: bool
+) -> Iterator[IntegrityCheck]:
+    """The same of any server, with the heavier means of the engine where it is to be full."""
+    for name, sql in engine.integrity.items():
+        yield _ask(ask, server, name, [sql])[0]
+    listed, columns = _ask(ask, server, "keys", [engine.keys_sql])
     if listed.unchecked:
-        return (*found, listed)
+        yield listed
+        return
     for name, sql in build_key_questions(columns):
         unknown = IntegrityCheck(name, unchecked="no question is known for such a key")
-        found.append(_ask(job, server, name, [sql])[0] if sql else unknown)
-    return (*found, *_check_deeply(job, server, engine))
+        yield _ask(ask, server, name, [sql])[0] if sql else unknown
+    yield from _check_deeply(ask, server, engine, is_full)
 
 
 def _check_deeply(
-    job: TrialJob, server: Server, engine: ChecksIntegrity
+    ask: Ask, server: Server, engine: ChecksIntegrity, is_full: bool
 ) -> Iterator[IntegrityCheck]:
     """By the heavier means of the engine; where they were not asked for, what they look at."""
     if not engine.deep:
         yield IntegrityCheck("pages and indexes", unchecked="the engine has no means to check them")
-    elif job.check != "full":
+    elif not is_full:
         yield IntegrityCheck(engine.deep, unchecked="only --check full looks at it")
     else:
-        listed, rows = _ask(job, server, engine.deep, engine.deep_sql)
+        listed, rows = _ask(ask, server, engine.deep, engine.deep_sql)
         if listed.unchecked or not rows:
             yield replace(listed, faults=(), unchecked=listed.unchecked or "there is no table")
         for name, sql in rows:
             unknown = IntegrityCheck(str(name), unchecked="this version has no means to check it")
-            yield _ask(job, server, str(name), [sql], WHOLE)[0] if sql else unknown
+            yield _ask(ask, server, str(name), [sql], WHOLE)[0] if sql else unknown
 
 
 def build_key_questions(columns: Sequence[_Column]) -> Iterator[tuple[str, str]]:
@@ -270,7 +279,7 @@ def build_key_questions(columns: Sequence[_Column]) -> Iterator[tuple[str, str]]
 
 
 def _ask(
-    job: TrialJob,
+    ask: Ask,
     server: Server,
     name: str,
     statements: Sequence[str],
@@ -281,7 +290,7 @@ def _ask(
     """
     began_s = time.monotonic()
     try:
-        rows = job.tools.ask(server.session, statements)[-1]
+        rows = ask(server.session, statements)[-1]
     except DynoError as error:
         if error.state in DAMAGED:
             return IntegrityCheck(name, (error.sentence,), time.monotonic() - began_s), []

@@ -1,0 +1,98 @@
+"""`dyno crash`: what an engine keeps of its commits when it is killed and the power is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dyno.cli import judged_run, options
+from dyno.cli.judged_run import tell_run as tell_run
+from dyno.cli.options import DURATION, ENGINE, add_option
+from dyno.cli.runs import find_runs_home, refuse_device
+from dyno.errors import UsageError
+
+if TYPE_CHECKING:
+    from dyno.instruments.crash.play import CrashedEngine
+    from dyno.record.crash import CrashRun
+
+
+@click.command("crash")
+@click.argument("engine", type=ENGINE, metavar="ENGINE")
+@add_option(
+    "-w, --workload W",
+    "What is played: `transactions` (new rows and updates) or `inserts` (one row a commit).",
+    default="transactions",
+)
+@add_option("--times N", "Kill it N times.", click.IntRange(1, 10_000), default=20)
+@add_option(
+    "--clients N", "Connections; an embedded engine has one.", click.IntRange(1, 64), default=4
+)
+@add_option(
+    "--within TIME",
+    "The kill comes at a drawn moment so long after the first commits at most.",
+    DURATION,
+    name="within_s",
+    default=2.0,
+    show_default="2s",
+)
+@add_option("--torn", "Of what was not synced, keep each sector of 512 bytes by chance.")
+@add_option(
+    "--silent-sync",
+    "Let every sync answer and do nothing, as a disk that lies: are losses found?",
+    name="silent",
+)
+@add_option("--seed N", "Draws moments, transactions and torn sectors.", int, default=1)
+@options.STRICT
+@options.JSON
+@options.FORMAT
+def command(**words: Any) -> int:
+    """Kill ENGINE, lose what it had not synced, restart it, and count its commits.
+
+    A ledger beside the engine has every commit that was acknowledged. After each kill the files are
+    put back to their last sync, the engine is started again, and a new connection is asked for each
+    commit: lost, torn, or there. ENGINE is one of those of `dyno engines list`.
+
+    Exits with 0 where nothing is lost, 1 where something is, 3 where the layer did not see all.
+
+    \b
+    dyno crash sqlite
+    dyno crash 'postgres@18?synchronous_commit=off' --times 100
+    dyno crash 'postgres@18?full_page_writes=off&shared_buffers=1MB' --torn
+    """
+    from dyno.instruments.crash.play import CrashPlan, make_crash_folder, plan_crash_run
+    from dyno.report.result import MEASURED
+
+    if words["within_s"] <= 0.1:
+        raise UsageError(f"--within must be above 0.1s (got {words['within_s']:g}s)")
+    judged_run.sweep()
+    judged_run.check_formats(judged_run.read_asked(words), "a run of crashes", MEASURED)
+    names = ("workload", "times", "clients", "within_s", "torn", "silent", "seed")
+    own = {name: words[name] for name in names}
+    plan = CrashPlan(words["engine"], **own, command=judged_run.quote_command())
+    run, engine = plan_crash_run(plan, judged_run.print_progress)
+    return _play_and_tell(run, engine, make_crash_folder(find_runs_home(), run), words)
+
+
+def _play_and_tell(
+    run: CrashRun, engine: CrashedEngine, folder: Path, words: Mapping[str, Any]
+) -> int:
+    from dyno.cli.terminal.live import tell_what_stays
+    from dyno.instruments.crash.play import play_crashes
+
+    with tell_what_stays(folder):
+        play_crashes(run, engine, folder, judged_run.print_progress)
+    asked = judged_run.read_asked(words)
+    return asked.choose_exit_code(tell_run(folder, asked))
+
+
+def resume_run(folder: Path, words: Mapping[str, Any]) -> int:
+    """Goes on with a run that was stopped; one that is over is told again."""
+    from dyno.instruments.crash.play import reopen_crash_run
+
+    refuse_device(words)
+    judged_run.sweep()
+    run, engine = reopen_crash_run(folder, judged_run.print_progress)
+    return _play_and_tell(run, engine, folder, words)

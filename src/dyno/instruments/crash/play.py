@@ -1,0 +1,359 @@
+"""The kills of a run: each on a copy of the same loaded data, under the layer, then the restart.
+
+"Acknowledged" is what the engine's client has told Dyno, another process, by a pipe. The client of
+an embedded engine is the engine's process, and dies with it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+
+from msgspec.structs import replace
+
+import dyno
+from dyno import driver, private_files, subprocesses
+from dyno.builds import Build, Say, cache
+from dyno.driver.conversation import Conversation
+from dyno.driver.plan import Session
+from dyno.engines import (
+    ChecksIntegrity,
+    Engine,
+    Server,
+    ShowsWrites,
+    StartConditions,
+    WeighsData,
+    find_engine,
+)
+from dyno.errors import DynoError, TrialFailed, UsageError
+from dyno.host.checks import FLEETING, read_host_facts
+from dyno.host.processes import list_process_family
+from dyno.instruments.crash.ledger import SHOWN, WORKLOADS, CrashLedger, load_tables, read_tables
+from dyno.instruments.crash.undo_log import UnsyncedLayer
+from dyno.instruments.time.evidence import check_engine
+from dyno.plugins import list_modules
+from dyno.record.crash import CRASH_RECORD, CrashPlay, CrashRun
+from dyno.record.integrity import IntegrityCheck
+from dyno.runs.experiment.candidates import parse_candidate
+from dyno.runs.resolve.candidates import resolve_candidates, resolve_control_values
+from dyno.runs.resolve.workloads import CandidateRequest
+from dyno.runs.run_folder import RunFolder, make_run_folder, read_json, write_json
+
+#: What clients may take to their first commits, and to notice that the engine is gone.
+FIRST_S, GONE_S = 60.0, 60.0
+#: The least that a kill waits after that, in s.
+LEAST_S = 0.05
+#: What a process shows that writes by ways which the layer does not see.
+RING, AIO = "anon_inode:[io_uring]", "/[aio]"
+
+
+@dataclass(frozen=True)
+class CrashPlan:
+    """What is asked for, word by word."""
+
+    word: str
+    workload: str
+    times: int = 20
+    clients: int = 4
+    within_s: float = 2.0
+    torn: bool = False
+    silent: bool = False
+    seed: int = 1
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class CrashedEngine:
+    """The engine of a run, with its program, and the settings that it is started with."""
+
+    engine: Engine
+    build: Build
+    settings: dict[str, str]
+    no_data: tuple[str, ...]
+    data: str
+
+    def start(self, home: Path, environment: Mapping[str, str] = {}) -> Server:
+        under = StartConditions(environment=dict(environment))
+        return self.engine.start(self.build, home, self.settings, under)
+
+
+def plan_crash_run(plan: CrashPlan, say: Say) -> tuple[CrashRun, CrashedEngine]:
+    """The record before its first kill, and its engine; `UsageError` for what cannot be played."""
+    if plan.workload not in WORKLOADS:
+        cause = "it plays a ledger of its own, so that each commit is known"
+        hint = f"-w {' or -w '.join(WORKLOADS)}"
+        raise UsageError(f"a crash cannot play '{plan.workload}'", cause=cause, hint=hint)
+    spec = parse_candidate(plan.word)
+    if spec.is_url:
+        hint = "name a build: `dyno engines list`"
+        raise UsageError("a server that runs already is not killed", hint=hint)
+    (found,) = resolve_candidates([CandidateRequest(spec)], resolve_control_values({}), say)
+    candidate, engine, build = found
+    if not isinstance(engine, ShowsWrites):
+        able = [
+            name
+            for name in list_modules("dyno.engines")
+            if isinstance(find_engine(name, driver.ask), ShowsWrites)
+        ]
+        cause = "its writes are not known to come by the layer under its files"
+        hint = f"engines that can be killed: {', '.join(able)}"
+        raise UsageError(f"dyno crash takes no {spec.engine}", cause=cause, hint=hint)
+    if candidate.controls:
+        name = next(iter(candidate.controls))
+        raise UsageError(f"a crash holds no control (got {name})", hint="leave it out")
+    for name, value in engine.seen_with.items():
+        if candidate.settings.get(name, value).lower() != value.lower():
+            cause = "the layer under its files would not see its writes"
+            raise UsageError(f"{name} must be {value} in a crash", cause=cause)
+    settings = {**candidate.settings, **engine.seen_with}
+    run = CrashRun(
+        name=candidate.name,
+        created_utc=datetime.now(UTC).isoformat(timespec="seconds"),
+        command=plan.command,
+        seed=plan.seed,
+        workload=plan.workload,
+        candidate=candidate,
+        times=plan.times,
+        clients=1 if engine.embedded else plan.clients,
+        within_s=plan.within_s,
+        torn=plan.torn,
+        silent=plan.silent,
+        seen_with=dict(engine.seen_with),
+        host=read_host_facts(Path.cwd()),
+        dyno=dyno.__version__,
+    )
+    return run, CrashedEngine(engine, build, settings, engine.no_data, engine.data)
+
+
+def make_crash_folder(runs: Path, run: CrashRun) -> Path:
+    """A new folder for the run, with the record of no kill yet."""
+    path = make_run_folder(runs, run.created_utc, f"crash-{run.name}")
+    write_json(path / CRASH_RECORD, run)
+    return path
+
+
+def reopen_crash_run(folder: Path, say: Say) -> tuple[CrashRun, CrashedEngine]:
+    """A run from disk that is to go on; `UsageError` where host or program changed."""
+    run = read_json(CrashRun, folder / CRASH_RECORD)
+    plan = CrashPlan(run.candidate.spec, run.workload)
+    now, engine = plan_crash_run(plan, say)
+    pairs = {name: (was, now.host.get(name, "")) for name, was in run.host.items()}
+    pairs = {name: both for name, both in pairs.items() if name not in FLEETING}
+    was, found = (it.candidate.build.get("sha256", "") for it in (run, now))
+    pairs["program"] = was, found
+    for name, (was, found) in pairs.items():
+        if was != found:
+            hint = "start a new run; dyno report shows what this one has"
+            cause = f"{name} was '{was}' and is '{found}'"
+            raise UsageError("the run cannot be resumed", cause=cause, hint=hint)
+    return run, engine
+
+
+def play_crashes(run: CrashRun, engine: CrashedEngine, folder: Path, say: Say) -> CrashRun:
+    """Play the kills that are missing; the record in `folder` has each, however we end."""
+    made = RunFolder(folder)
+    with made.hold_alone(), made.hold_homes() as homes:
+        if len(run.plays) < run.times:
+            say(f"loading {run.candidate.name}")
+            run = _load(run, engine, homes / "loaded")
+        while len(run.plays) < run.times:
+            say(f"kill {len(run.plays) + 1} of {run.times}")
+            kill = _Kill(run, engine, homes, len(run.plays) + 1)
+            run = replace(run, plays=(*run.plays, kill.play()))
+            write_json(folder / CRASH_RECORD, run)
+    return run
+
+
+def _load(run: CrashRun, engine: CrashedEngine, home: Path) -> CrashRun:
+    """Make the data that every kill begins with; the run knows then what its settings promise."""
+    private_files.make_folder(home)
+    server = engine.start(home)
+    try:
+        load_tables(driver.ask, server.session)
+        reported = engine.engine.settings(server)
+        if isinstance(engine.engine, WeighsData):
+            found = engine.engine.weigh(server, run.candidate.settings, reported)
+            run = replace(run, promise=found.survives, decided_by=found.decided_by)
+        engine.engine.settle(server)
+    finally:
+        engine.engine.stop(server)
+    return run
+
+
+class _Client(threading.Thread):
+    """A connection that plays its transactions one after the other, until it gets no answer."""
+
+    def __init__(
+        self, ledger: CrashLedger, number: int, session: Session, environment: Mapping[str, str]
+    ) -> None:
+        super().__init__(daemon=True)
+        self.number, self.acknowledged, self.asked = number, 0, 0
+        self.failure: DynoError | None = None
+        self.talk = Conversation(GONE_S, environment)
+        self._ledger, self._session = ledger, session
+
+    def run(self) -> None:
+        for number in count():
+            statements = self._ledger.draw(self.number, number).list_statements()
+            self.asked = number + 1
+            try:
+                self.talk(self._session, statements)
+            except DynoError as error:
+                self.failure = error
+                return
+            self.acknowledged = number + 1
+
+
+@dataclass
+class _Kill:
+    """One kill: the engine on a copy of the loaded data, until the cut, and after it."""
+
+    run: CrashRun
+    engine: CrashedEngine
+    homes: Path
+    number: int
+    clients: list[_Client] = field(default_factory=list)
+
+    def play(self) -> CrashPlay:
+        run, home = self.run, self.homes / str(self.number)
+        seed = f"{run.seed}/{self.number}"
+        moment_s = random.Random(seed).uniform(LEAST_S, run.within_s)
+        watched = home / self.engine.data
+        layer = UnsyncedLayer(self.homes / "layer", watched, self.engine.no_data, run.silent)
+        cache.copy(self.homes / "loaded", home)
+        try:
+            ledger = CrashLedger(run.workload, seed, run.clients)
+            unseen = self._play_until_cut(ledger, layer, home, moment_s)
+            cut = layer.put_back(seed if run.torn else "")
+            held = CrashLedger(
+                ledger.workload,
+                ledger.seed,
+                ledger.clients,
+                acknowledged={each.number: each.acknowledged for each in self.clients},
+                asked={each.number: each.asked for each in self.clients},
+            )
+            play = CrashPlay(
+                number=self.number,
+                moment_s=moment_s,
+                acknowledged=sum(held.acknowledged.values()),
+                in_doubt=sum(held.asked.values()) - sum(held.acknowledged.values()),
+                lost_bytes=cut.lost_bytes,
+                files=cut.files,
+                kept_sectors=cut.kept_sectors,
+                syncs=cut.syncs,
+                unseen=(*unseen, *cut.unseen),
+            )
+            return _restart(play, self.engine, held, home)
+        finally:
+            private_files.remove_folder(home)
+            private_files.remove_folder(layer.folder)
+
+    def _play_until_cut(
+        self, ledger: CrashLedger, layer: UnsyncedLayer, home: Path, moment_s: float
+    ) -> list[str]:
+        """Play until the power is cut and everything has ended; return what the layer missed."""
+        environment = layer.lay(lambda _: None)
+        engine, heed = self.engine.engine, subprocesses.Heed()
+        with ExitStack() as stack:
+            server = self.engine.start(home, {} if engine.embedded else environment)
+            stack.callback(_end, engine, server)
+            own = environment if engine.embedded else {}
+            self.clients = [
+                _Client(ledger, number, server.session, own) for number in range(self.run.clients)
+            ]
+            for each in self.clients:
+                stack.callback(_end_client, each)
+                each.start()
+            ends_s = time.monotonic() + FIRST_S
+            while not all(each.acknowledged for each in self.clients):
+                self._check_clients()
+                if time.monotonic() > ends_s:
+                    raise TrialFailed(f"no commit in {FIRST_S:.0f} s", cause=self.run.name)
+                heed.pause(0.01)
+            heed.pause(moment_s)
+            pids = [each.talk.pid for each in self.clients] if engine.embedded else [server.pid]
+            family = list_process_family(*pids)
+            unseen = _list_unseen(family, environment["LD_PRELOAD"])
+            self._check_clients()
+            layer.cut()
+            for pid in family:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        return unseen
+
+    def _check_clients(self) -> None:
+        """Raise what a client failed of while the power was on."""
+        failed = next((each.failure for each in self.clients if each.failure), None)
+        if failed:
+            raise TrialFailed("a client failed before the power was cut", cause=failed.sentence)
+
+
+def _end(engine: Engine, server: Server) -> None:
+    for pid in list_process_family(server.pid):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    with suppress(TrialFailed):  # it is dead: what is left of it goes
+        engine.stop(server)
+
+
+def _end_client(client: _Client) -> None:
+    client.talk.abandon()
+    client.join(GONE_S)
+    client.talk.close()
+
+
+def _list_unseen(family: Sequence[int], library: str) -> list[str]:
+    """How a process writes that the layer does not see, or that it is not in the engine at all."""
+    found = set()
+    for pid in family:
+        with suppress(OSError):  # it has ended
+            maps = (Path("/proc") / str(pid) / "maps").read_text(errors="replace")
+            if library not in maps and maps:
+                found.add("a process without the layer")
+            if AIO in maps:
+                found.add("io_submit")
+            for each in (Path("/proc") / str(pid) / "fd").iterdir():
+                with suppress(OSError):
+                    if str(each.readlink()) == RING:
+                        found.add("io_uring")
+    return sorted(found)
+
+
+def _restart(play: CrashPlay, engine: CrashedEngine, ledger: CrashLedger, home: Path) -> CrashPlay:
+    """Start the engine on what the cut left, without the layer, and hold the ledger against it."""
+    began_s = time.monotonic()
+    try:
+        server = engine.start(home)
+    except TrialFailed as failed:
+        return replace(play, failure=failed.sentence)
+    try:
+        driver.ask(server.session, ["SELECT COUNT(*) FROM crash_ledger"])
+        recovery_s = time.monotonic() - began_s
+        gaps = ledger.check(*read_tables(driver.ask, server.session))
+        checks = [IntegrityCheck("pages and indexes", unchecked="the engine cannot be asked")]
+        if isinstance(engine.engine, ChecksIntegrity):
+            checks = [*check_engine(driver.ask, server, engine.engine, is_full=True)]
+    except TrialFailed as failed:
+        return replace(play, failure=failed.sentence)
+    finally:
+        _end(engine.engine, server)
+    return replace(
+        play,
+        recovery_s=recovery_s,
+        lost_count=len(gaps.lost),
+        torn_count=len(gaps.torn),
+        lost=tuple(gaps.lost[:SHOWN]),
+        torn=tuple(gaps.torn[:SHOWN]),
+        unknown=tuple(gaps.unknown[:SHOWN]),
+        damage=tuple(f"{it.name}: {it.faults[0]}" for it in checks if it.faults),
+        unchecked=tuple(it.name for it in checks if it.unchecked),
+    )

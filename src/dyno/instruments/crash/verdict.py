@@ -1,0 +1,120 @@
+"""A run of kills judged: what was acknowledged and is gone, and what nobody looked at."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dyno.judge.stats.interval import compute_t_interval
+from dyno.judge.stats.simulate import compute_clopper_pearson
+from dyno.numbers import format_percent, format_quantity
+from dyno.record import Finding, Verdict
+from dyno.record.crash import CrashPlay, CrashRun
+from dyno.record.verdict import Overall
+
+#: What is counted of each kill.
+COUNTS = ("lost_count", "torn_count")
+#: What a kill does not tell.
+UNSEEN = {
+    "names": "whether created, renamed or removed files outlive a cut without a sync of their"
+    " folder: names are durable at once here",
+    "standard streams": "writes by stdio (fopen, fwrite) are kept whether synced or not",
+    "hardware": "what the disk itself does with a sync: a cut of its power is needed for that",
+}
+
+
+def judge_crashes(run: CrashRun) -> Verdict:
+    """The verdict on all kills of the record."""
+    findings = tuple(list_findings(run))
+    invalid = next((it.sentence for it in findings if it.soundness == "invalid"), "")
+    overall: Overall = "loses" if any(it.loses for it in run.plays) else "measured"
+    sentence = f"{describe_losses(run)}." if run.plays else "No kill yet."
+    return Verdict(
+        overall="invalid" if invalid else overall,
+        sentence=f"Invalid: {invalid}" if invalid else sentence,
+        complete=len(run.plays) == run.times,
+        comparisons=(),
+        findings=findings,
+        dropped=(),
+    )
+
+
+def describe_losses(run: CrashRun) -> str:
+    """`lost 0 of 812 acknowledged commits in 20 kills, 0 torn, recovered in 1.2 s [1.1, 1.3]`; the
+    first lost rows, where there are any.
+    """
+    kills = f"{len(run.plays)} kill{'s' * (len(run.plays) != 1)}"
+    asked = sum(it.acknowledged for it in run.plays)
+    losing = sum(it.loses for it in run.plays)
+    where = f"{losing} of {kills}" if losing else kills
+    lost, torn = (sum(getattr(it, name) for it in run.plays) for name in COUNTS)
+    clauses = [f"lost {lost:,} of {asked:,} acknowledged commits in {where}", f"{torn:,} torn"]
+    if dead := sum(bool(it.failure) for it in run.plays):
+        clauses.append(f"{dead} did not recover")
+    if damaged := sum(bool(it.damage) for it in run.plays):
+        clauses.append(f"{damaged} damaged")
+    if recovered := describe_recovery(run):
+        clauses.append(f"recovered in {recovered}")
+    first = next((f"kill {it.number}, {tell}" for it in run.plays if (tell := tell_first(it))), "")
+    head = f"{run.candidate.name} {'loses' if losing else 'keeps its commits'}: "
+    return f"{head}{', '.join(clauses)}" + (f"; the first: {first}" if first else "")
+
+
+def tell_first(play: CrashPlay) -> str:
+    """What is gone of a kill first; empty where nothing is."""
+    named = next(iter((*play.lost, *play.torn, *play.damage)), "")
+    return play.failure.partition("\n")[0] or named
+
+
+def describe_recovery(run: CrashRun) -> str:
+    """`1.21 s [1.12, 1.31]`: geometric mean with its 95 % interval; empty where none recovered."""
+    found = find_recoveries(run)
+    if not found:
+        return ""
+    logs = np.log(found)
+    mean = format_quantity(math.exp(float(logs.mean())), "s")
+    if len(found) < 2:
+        return mean
+    interval = compute_t_interval(logs, 0.05)
+    low, high = (format_quantity(math.exp(float(it)), "s") for it in (interval.low, interval.high))
+    return f"{mean} [{low}, {high}]"
+
+
+def find_recoveries(run: CrashRun) -> list[float]:
+    """The times to recover of those that did, in s."""
+    return [it.recovery_s for it in run.plays if it.recovery_s is not None]
+
+
+def list_findings(run: CrashRun) -> list[Finding]:
+    """What was looked at, and by name what was not."""
+    found = []
+    if unseen := sorted({name for play in run.plays for name in play.unseen}):
+        told = f"the layer does not see what is written by {', '.join(unseen)}"
+        found.append(Finding("layer", "invalid", told))
+    elif run.plays:
+        syncs = sum(it.syncs for it in run.plays)
+        told = f"{syncs:,} syncs seen, and no writes by a mapping, io_uring or io_submit"
+        found.append(Finding("layer", "sound", told))
+    if unknown := [name for play in run.plays for name in play.unknown]:
+        told = f"the engine has what nobody asked for: {unknown[0]}"
+        found.append(Finding("ledger", "invalid", told))
+    if run.plays and not any(it.lost_bytes for it in run.plays):
+        told = "no kill took anything from a file: all was synced by then"
+        found.append(Finding("cut", "doubtful", told))
+    if run.silent:
+        told = "syncs did nothing (--silent-sync), so what is lost says nothing of the engine"
+        found.append(Finding("syncs", "doubtful", told))
+    if run.plays and not any(it.loses for it in run.plays):
+        most = compute_clopper_pearson(0, len(run.plays))[1]
+        told = f"a loss in {format_percent(100 * most)} of kills may have been missed (95 %)"
+        found.append(Finding("kills", "sound", told))
+    if unchecked := sorted({name for play in run.plays for name in play.unchecked}):
+        told = f"whether these are whole: {', '.join(unchecked)}"
+        found.append(Finding("integrity", "not checked", told))
+    elif run.plays and not any(it.damage or it.failure for it in run.plays):
+        found.append(Finding("integrity", "sound", "whole after every kill, by its own checks"))
+    if not run.torn:
+        told = "torn writes: --torn keeps some of the sectors that were not synced"
+        found.append(Finding("torn", "not checked", told))
+    return found + [Finding(name, "not checked", told) for name, told in UNSEEN.items()]

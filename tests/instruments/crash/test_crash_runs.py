@@ -1,0 +1,114 @@
+"""`dyno crash` on SQLite, killed for real: what it keeps, what it loses, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from crash_runs import make_play, make_run
+
+from dyno.cli import run_words
+from dyno.instruments.crash.verdict import judge_crashes
+from dyno.record.crash import CrashRun
+from dyno.runs.run_folder import read_json
+
+FULL = "sqlite?synchronous=full"
+
+
+@pytest.fixture(autouse=True)
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("DYNO_TMP", str(tmp_path / "data"))
+    (tmp_path / "data").mkdir()
+    return tmp_path / "runs"
+
+
+def read_only_run(runs: Path) -> CrashRun:
+    (file,) = runs.glob("*/crash.json")
+    return read_json(CrashRun, file)
+
+
+def test_what_was_synced_is_kept_torn_sectors_or_not(
+    tmp_path: Path, runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_words(["crash", FULL, "--times", "3", "--within", "0.3s", "--torn"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"{FULL} keeps its commits: lost 0 of" in said and "0 torn, recovered in" in said
+    assert "names not checked" in said and "a commit survives a power cut (" in said
+    run = read_only_run(runs)
+    assert run.clients == 1 and len(run.plays) == 3
+    assert all(it.acknowledged and it.syncs and not it.loses for it in run.plays)
+    assert not list((tmp_path / "data").iterdir()), "its folders are gone"
+    assert run_words(["report", "last"]) == run_words(["show", "last"]) == 0
+
+
+def test_a_sync_that_does_nothing_is_found(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """19 of 20 kills at least lose something."""
+    words = ["--times", "20", "--within", "0.2s", "--silent-sync", "--json", str(tmp_path / "v")]
+    assert run_words(["crash", FULL, "-w", "inserts", *words]) == 1
+    assert sum(it.lost_count > 0 for it in read_only_run(runs).plays) >= 19
+    assert "the first: kill 1, commit 0 of client 0" in " ".join(capsys.readouterr().out.split())
+    assert json.loads((tmp_path / "v").read_text())["overall"] == "loses"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("null@1ms", "dyno crash takes no null"),
+        ("sqlite -w oltp_read_write", "a crash cannot play 'oltp_read_write'"),
+        ("sqlite?inject=1000ns", "a crash holds no control (got inject)"),
+        ("sqlite --within 0.1s", "--within must be above 0.1s"),
+        ("postgres://localhost/x", "a server that runs already is not killed"),
+    ],
+)
+def test_what_cannot_be_killed_is_refused_by_name(
+    words: str, why: str, runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_words(["crash", *words.split()]) == 64
+    assert why in capsys.readouterr().err
+    assert not runs.exists()
+
+
+def test_a_run_of_a_killed_dyno_goes_on_and_nothing_is_left_running(
+    runs: Path, tmp_path: Path
+) -> None:
+    words = ["crash", FULL, "--times", "4", "--within", "0.3s"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "dyno.cli", *words], env=os.environ, process_group=0
+    ) as process:
+        ends_s = time.monotonic() + 60
+        while not [it for it in runs.glob("*/crash.json") if read_json(CrashRun, it).plays]:
+            assert time.monotonic() < ends_s
+            time.sleep(0.05)
+        process.send_signal(signal.SIGKILL)
+    while run_words(["resume", "last"]) == 64:  # a child that it was just starting holds the run
+        assert time.monotonic() < ends_s
+        time.sleep(0.1)
+    assert len(read_only_run(runs).plays) == 4
+    assert run_words(["resume", "last"]) == 0, "one that is over is told again"
+    mark = f"DYNO_CRASH={tmp_path}".encode()
+    for each in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # it has ended, or is another user's
+            assert mark not in each.read_bytes(), each
+
+
+def test_the_verdict_names_losses_and_what_the_layer_does_not_see() -> None:
+    verdict = judge_crashes(make_run())
+    assert verdict.overall == "loses" and verdict.complete
+    assert "lost 2 of 300 acknowledged commits in 1 of 3 kills" in verdict.sentence
+    assert "the first: kill 2, commit 0 of client 0" in verdict.sentence
+    blind = judge_crashes(make_run(make_play(1, unseen=("io_uring",))))
+    assert blind.overall == "invalid" and "io_uring" in blind.sentence and not blind.complete
+    dead = judge_crashes(make_run(make_play(1, failure="it did not start", recovery_s=None)))
+    assert dead.overall == "loses" and "1 did not recover" in dead.sentence
+    assert judge_crashes(make_run(times=5)).complete is False
+    assert judge_crashes(make_run(make_play(1, lost_bytes=0))).doubts
