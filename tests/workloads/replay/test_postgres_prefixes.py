@@ -293,7 +293,7 @@ def test_verbose_messages_are_read(message: str, tmp_path: Path) -> None:
     [
         ("Anweisung: SELECT 1", "lc_messages='C'"),
         ("durée : 1.000 ms, instruction : SELECT 1", "lc_messages='C'"),
-        ("AUDIT: SESSION,1,1,READ,SELECT,,,SELECT 1,<none>", "pgaudit"),
+        ("AUDIT: SESSION,1,1,READ,SELECT,,,SELECT 1,<none>,1", "log_rows=off"),
     ],
 )
 def test_statements_in_another_form_are_refused_by_name(

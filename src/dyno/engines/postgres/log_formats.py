@@ -24,7 +24,14 @@ from dyno.engines.postgres.log_prefix import (
     guess_prefix,
     try_setting,
 )
-from dyno.engines.postgres.logs import DIALECT, LOGS_ALL, STATEMENT, TIME, Message, read_entries
+from dyno.engines.postgres.logs import (
+    DIALECT,
+    LOGS_ALL,
+    TIME,
+    Message,
+    is_statement,
+    read_entries,
+)
 from dyno.workloads.replay.formats import Gathered, LogFile, RefusedLog
 from dyno.workloads.replay.logs import AS_WRITTEN, BEGINNING, Log, Reasons, replace_no_letters
 
@@ -76,7 +83,7 @@ def _choose_reader(file: LogFile) -> PrefixReader | None:
         found = None if line.startswith("\t") else _split_line(line)
         if found is not None:
             every.append(found[0])
-            if found[1] == "LOG" and STATEMENT.match(found[2]):
+            if found[1] == "LOG" and is_statement(found[2]):
                 prefixes.append(found[0])
                 by = Shipped(lines.at, lines.process)
         if len(prefixes) >= SAMPLE or number >= SAMPLED_LINES:
@@ -110,7 +117,7 @@ def _read_stderr_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[Mes
         words = reader.read(prefix, by) if reader is not None else None
         if words is None:
             # of a process that is no session, or damaged
-            if severity == "LOG" and STATEMENT.match(rest):
+            if severity == "LOG" and is_statement(rest):
                 what = "session" if re.search(STAMP, prefix) else "time"
                 unread.add(f"a statement whose prefix has no {what}", number, prefix[:60], HINT)
                 severity = ""

@@ -13,6 +13,15 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
+from dyno.engines.postgres.pgaudit import (
+    AUDIT,
+    BESIDE,
+    BESIDE_AUDITS,
+    ROWS,
+    ROWS_HINT,
+    AuditedStatement,
+    AuditEntries,
+)
 from dyno.errors import UsageError
 from dyno.sql.tokens import Quoting
 from dyno.workloads.replay.logs import (
@@ -32,7 +41,7 @@ DIALECT = Dialect(QUOTING, ("information_schema", "pg_catalog"))
 
 
 #: What logs statements.
-LOGS_ALL = "log_statement=all, or log_min_duration_statement=0"
+LOGS_ALL = "log_statement=all, log_min_duration_statement=0, or pgaudit.log=all"
 TIME = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)(?: ([A-Z]{2,5}|[+-]\d\d))?")
 _EPOCH = re.compile(r"\d{9,11}\.\d{3}")
 #: What a statement begins with.
@@ -198,23 +207,34 @@ class _Fetched:
 NAMES = 100
 
 
+def is_statement(text: str) -> bool:
+    """Return whether a message says what a client sent."""
+    return text.startswith(AUDIT) or bool(STATEMENT.match(text))
+
+
 def read_entries(
     messages: Iterable[Message], unread: Reasons, notes: Reasons
 ) -> Iterator[LogEntry]:
     cut, zones, fetched, latest_s = _Values(), _Zones(), _Fetched(), 0.0
+    audits, is_audited = AuditEntries(QUOTING), None
     for message in messages:
         if message.severity != "LOG":
             continue
         zones.check(message)
         found = STATEMENT.match(message.text)
-        if found is None:
-            if message.text.startswith("AUDIT: "):
-                unread.add(
-                    "an entry of pgaudit, which is not read (log_statement=all)", message.line
-                )
-            elif _TRANSLATED.match(message.text):
+        if found is None and not message.text.startswith(AUDIT):
+            if _TRANSLATED.match(message.text):
                 why = "a statement in another language than C"
                 unread.add(why, message.line, hint="set lc_messages='C', and log again")
+            continue
+        if is_audited is None:
+            is_audited = found is None
+        if found is None or is_audited:
+            latest_s = parse_seconds(message.time) or latest_s
+            if found is None and is_audited:
+                yield from _read_audited(audits, message, latest_s, unread)
+            else:
+                unread.add(BESIDE_AUDITS if is_audited else BESIDE, message.line)
             continue
         at_s, duration_ms = parse_seconds(message.time), parse_number(found[1] or "0", _LONGEST_MS)
         if at_s is None:
@@ -236,6 +256,29 @@ def read_entries(
         place = (message.session, sql, message.line)
         database, letters, user = message.database, message.letters, message.user
         yield LogEntry(began_s, *place, values, database, duration_s, letters, lost, user)
+
+
+def _read_audited(
+    audits: AuditEntries, message: Message, at_s: float, unread: Reasons
+) -> Iterator[LogEntry]:
+    """The statement of an entry of pgaudit, where it is the first of it."""
+    said: AuditedStatement | str | None = AuditedStatement(message.text)  # of one that is cut
+    if not message.letters:
+        said = audits.read(message.session, message.text)
+    if isinstance(said, str):
+        unread.add(said, message.line, hint=ROWS_HINT if said == ROWS else "")
+    elif said is not None:
+        yield LogEntry(
+            at_s,
+            message.session,
+            said.sql,
+            message.line,
+            said.values,
+            message.database,
+            letters=message.letters,
+            lost=message.lost or said.lost,
+            user=message.user,
+        )
 
 
 #: A client asks for more rows of a statement that it has executed.
