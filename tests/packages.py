@@ -149,6 +149,11 @@ PACKAGES = {
         "record builds driver engines host/processes host/checks judge/stats runs/experiment"
         " runs/run_folder runs/run_summary runs/resolve instruments/time report",
     ),
+    "instruments/differ": _package(
+        "statements by chance on two builds: dialects as TOML, the generator, differences reduced",
+        "answers record builds driver engines host/checks runs/experiment runs/resolve"
+        " runs/run_folder runs/run_summary instruments/time report",
+    ),
     "instruments/server": _package(
         "profiles of servers in use, which `servers/profile` takes, as runs that are listed and"
         " shown",

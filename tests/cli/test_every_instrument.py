@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from crash_runs import write_crash_run
+from differ_runs import write_differ_run
 from instrument_table import takes
 from mixed_runs import (
     STEADY,
@@ -32,6 +33,7 @@ WRITERS = {
     "capacity": write_capacity,
     "disk": write_disks,
     "program": write_program_run,
+    "differ": write_differ_run,
     "profile": write_profile,
     "crash": write_crash_run,
 }

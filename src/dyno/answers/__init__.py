@@ -42,14 +42,21 @@ _GRAVEST: tuple[Word, ...] = ("differs", "not compared", "undecidable", "same")
 
 
 def compare_answers(
-    base: Answer, other: Answer, sql: str, *, kind: str, same_engine: bool = True
+    base: Answer,
+    other: Answer,
+    sql: str,
+    *,
+    kind: str,
+    same_engine: bool = True,
+    orders_are_total: bool = False,
 ) -> Sameness:
     """Return whether two answers to `sql` are the same, and if not, what differs first.
 
     `kind` is that of the driver's session, which says how the text quotes. The word is the gravest
     of all parts'; where they are the same, `why` holds what was spelled otherwise.
+    `orders_are_total`: no two rows tie within a window, so that nothing there is open.
     """
-    found = list(_compare_parts(base, other, sql, kind, same_engine))
+    found = list(_compare_parts(base, other, sql, kind, same_engine, orders_are_total))
     for word in _GRAVEST[:-1]:
         if worst := next((it for it in found if it.word == word), None):
             return worst
@@ -57,14 +64,14 @@ def compare_answers(
 
 
 def _compare_parts(
-    base: Answer, other: Answer, sql: str, kind: str, same_engine: bool
+    base: Answer, other: Answer, sql: str, kind: str, same_engine: bool, orders_are_total: bool
 ) -> Iterator[Sameness]:
     if base.refusal or other.refusal:
         yield _compare_refusals(base.refusal, other.refusal, same_engine)
         if not (base.refusal and other.refusal):
             return
     if len(base.columns) == len(other.columns):
-        yield _compare_all_rows(base, other, sql, kind, same_engine)
+        yield _compare_all_rows(base, other, sql, kind, same_engine, orders_are_total)
     yield _compare_columns(base, other, same_engine)
     yield _compare_counts("rows changed", (base.rows_changed, other.rows_changed), same_engine)
     yield _compare_counts("insert id", (base.insert_id, other.insert_id), same_engine)
@@ -116,7 +123,7 @@ def _describe_columns(base: Answer, other: Answer, why: str, kind: str = "column
 
 
 def _compare_all_rows(
-    base: Answer, other: Answer, sql: str, kind: str, same_engine: bool
+    base: Answer, other: Answer, sql: str, kind: str, same_engine: bool, orders_are_total: bool
 ) -> Sameness:
     if base.cut or other.cut:
         return Sameness("not compared", base.cut or other.cut, "rows")
@@ -134,7 +141,7 @@ def _compare_all_rows(
     rows = max(len(base.rows), len(other.rows))
     if len(types) != width:
         return Sameness("differs", "rows have other numbers of columns", "columns")
-    openness = read_openness(sql, names, rows, kind)
+    openness = read_openness(sql, names, rows, kind, orders_are_total)
     reader = RowReader(tuple(types), openness, kind, same_engine)
     return compare_rows(base.rows, other.rows, reader)
 

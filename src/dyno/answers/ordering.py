@@ -89,7 +89,9 @@ class _Select:
     is_combined: bool
 
 
-def read_openness(sql: str, columns: Sequence[str], rows: int, kind: str) -> Openness:
+def read_openness(
+    sql: str, columns: Sequence[str], rows: int, kind: str, orders_are_total: bool = False
+) -> Openness:
     """Read what `sql`, answered with these columns and so many rows, leaves open."""
     quoting = _QUOTINGS.get(kind, _QUOTINGS["postgres"])
     try:
@@ -108,7 +110,7 @@ def read_openness(sql: str, columns: Sequence[str], rows: int, kind: str) -> Ope
     has_star = any(item and item[-1].mark == "*" for item in select.items)
     aligned = select.items if len(select.items) == len(columns) and not has_star else ()
     keys, hidden = _locate_keys(select, aligned, columns)
-    free, chooses = _list_free(tokens, levels, aligned)
+    free, chooses = _list_free(tokens, levels, aligned, orders_are_total)
     words = [token.word for token in tokens]
     grouping = {"group", "distinct", "union", "intersect", "except", "min", "max"}
     ends, begins = _read_limit(tokens, levels, rows)
@@ -350,23 +352,28 @@ def _is_call(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _list_free(
-    tokens: Sequence[Token], levels: Sequence[int], aligned: Sequence[Sequence[Token]]
+    tokens: Sequence[Token],
+    levels: Sequence[int],
+    aligned: Sequence[Sequence[Token]],
+    orders_are_total: bool,
 ) -> tuple[dict[int, str], str]:
     """The columns whose values are free, and what chooses among whole rows, each in words."""
     inner = [it.word for it, level in zip(tokens, levels, strict=True) if level]
     if {"limit", "fetch"} & set(inner):
         return {}, "a LIMIT of a subquery takes any of the rows that tie"
-    calls = list(_list_free_calls(tokens))
-    named = {at: list(_list_free_calls(item)) for at, item in enumerate(aligned)}
+    calls = list(_list_free_calls(tokens, orders_are_total))
+    named = {at: list(_list_free_calls(item, orders_are_total)) for at, item in enumerate(aligned)}
     if sum(map(len, named.values())) < len(calls):
         return {}, f"{calls[0]} {_FREE}"
     return {at: f"{names[0]} {_FREE}" for at, names in named.items() if names}, ""
 
 
-def _list_free_calls(tokens: Sequence[Token]) -> Iterator[str]:
+def _list_free_calls(tokens: Sequence[Token], orders_are_total: bool) -> Iterator[str]:
     for place, token in enumerate(tokens):
         if token.word in _FREE_CALLS and _is_call(tokens, place):
             within = tokens[place + 1 : _find_close(tokens, place + 1)]
+            if token.word in _OVER_TIES and orders_are_total:
+                continue
             if token.word in _OVER_TIES or "order" not in [it.word for it in within]:
                 yield token.word
 

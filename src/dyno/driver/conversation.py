@@ -224,9 +224,13 @@ class Conversation:
         """Return the answers with their times; `LateAnswer` if one took longer than the limit."""
         return self._ask_for(session, statements, mode, extract_answers)
 
-    def ask_whole(self, session: Session, statements: Sequence[str]) -> list[WholeAnswer]:
-        """Return all that each is answered with; a refusal is an answer."""
-        return self._ask_for(session, statements, "contents", extract_whole_answers)
+    def ask_whole(
+        self, session: Session, statements: Sequence[str], *, closes: bool = False
+    ) -> list[WholeAnswer]:
+        """Return all that each is answered with; a refusal is an answer. `closes`: the next
+        question has a connection of its own.
+        """
+        return self._ask_for(session, statements, "contents", extract_whole_answers, closes)
 
     def _ask_for(
         self,
@@ -234,12 +238,13 @@ class Conversation:
         statements: Sequence[str],
         mode: AskMode,
         extract: Callable[[Any, int], T],
+        closes: bool = False,
     ) -> T:
         if self._driver is None or self._session != session:
             self.close()
             self._session, self._driver = session, _Driver(self._environment)
         try:
-            said = self._driver.answer(session, statements, self._limit_s, mode)
+            said = self._driver.answer(session, statements, self._limit_s, mode, closes)
             return extract(said, len(statements))
         except BaseException:
             self.close()

@@ -140,13 +140,24 @@ class WholeAnswer(Record):
 
 
 def compare_whole_answers(
-    base: WholeAnswer, other: WholeAnswer, sql: str, *, kind: str, same_engine: bool
+    base: WholeAnswer,
+    other: WholeAnswer,
+    sql: str,
+    *,
+    kind: str,
+    same_engine: bool,
+    orders_are_total: bool = False,
 ) -> answers.Sameness:
     """Return whether two answers to `sql` are the same; those too long to be told by digests."""
     if base.answer.cut or other.answer.cut:
         return _compare_digests(base, other)
     return answers.compare_answers(
-        base.answer, other.answer, sql, kind=kind, same_engine=same_engine
+        base.answer,
+        other.answer,
+        sql,
+        kind=kind,
+        same_engine=same_engine,
+        orders_are_total=orders_are_total,
     )
 
 

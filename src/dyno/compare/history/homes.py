@@ -152,8 +152,11 @@ class LocalHome:
             hint = "name a folder with runs in it, or a run's own"
             raise UsageError(f"there is no folder {self.folder}", hint=hint)
         runs = sorted(_walk_runs(str(self.folder), "."), key=lambda each: each.path)
-        files = [it.noun for it in load_instruments().values() if it.is_file]
-        others = files if not runs and any(self.folder.rglob(f"{SERVER_PROFILES}/*.json")) else []
+        silent = [it for it in load_instruments().values() if not (runs or it.has_history)]
+        records = {
+            it.noun: f"{SERVER_PROFILES}/*.json" if it.is_file else it.record for it in silent
+        }
+        others = [noun for noun, record in records.items() if any(self.folder.rglob(record))]
         return FoundRecords(runs, " or ".join(others))
 
     def open_run(self, path: str) -> AbstractContextManager[RunFolder]:

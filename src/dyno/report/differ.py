@@ -1,0 +1,139 @@
+"""A search for differences as a document: what was found, each with its script and both answers,
+what release notes explain, and what was not looked at.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from dyno.record import Finding, Verdict
+from dyno.record.differ import DifferRun, FoundDifference
+from dyno.report import document as doc
+from dyno.report.result import Result
+from dyno.report.words import format_count
+
+#: What it does not look at, by the audit that looks at it elsewhere.
+UNSEEN = {
+    "concurrency": "sessions beside each other: each side is asked over one",
+    "data": "rows by the thousand: tables hold up to some dozen",
+    "coverage": "what the generator makes no statement of: docs/guides/differ.md lists it",
+}
+#: Of all statements so many may be undecidable or not compared before that is the result.
+UNJUDGED_PERCENT = 20.0
+
+
+def describe_run(run: DifferRun) -> str:
+    """Return what a run came to, in a sentence."""
+    found, known = run.open_finds, len(run.finds) - len(run.open_finds)
+    kinds = Counter(it.kind for it in found)
+    told = format_count(len(found), "difference") if found else "No difference"
+    if found:
+        told += f" ({', '.join(f'{kind}: {count}' for kind, count in kinds.most_common())})"
+    beside = f", {known} explained by release notes" if known else ""
+    asked = f"{run.counts.statements:,} statements in {format_count(run.scripts, 'script')}"
+    return f"{told}{beside}, in {asked}, seed {run.seed}"
+
+
+def choose_differ_exit(run: DifferRun) -> int:
+    """Return 1 where something differs that nothing explains, 2 where too little was judged."""
+    if run.open_finds:
+        return 1
+    counts = run.counts
+    unjudged = counts.undecidable + counts.not_compared
+    is_judged = counts.same and 100 * unjudged <= UNJUDGED_PERCENT * counts.statements
+    return 0 if is_judged else 2
+
+
+def build_differ_result(run: DifferRun) -> Result:
+    """Return what a run came to."""
+    counts = run.counts
+    rows = (
+        (it.kind, len(it.script), it.count, it.explained.what if it.explained else "")
+        for it in _sort_finds(run)
+    )
+    return Result(
+        noun="a search for differences",
+        name=run.name,
+        headline=f"{describe_run(run)}.",
+        created_utc=run.created_utc,
+        question=f"What does {run.sides[1].name} answer otherwise than {run.sides[0].name}?",
+        command=run.command,
+        verdict=Verdict("measured", describe_run(run), run.is_over, (), _list_findings(run), ()),
+        sides=run.sides,
+        numbers=(("class", "statements", "found", "explained by"), list(rows)),
+        basis=_list_basis(run),
+        document=_build_document(run),
+        warnings=[f"{counts.unsteady} differences did not show again"] if counts.unsteady else [],
+    )
+
+
+def _sort_finds(run: DifferRun) -> list[FoundDifference]:
+    return sorted(run.finds, key=lambda it: it.explained is not None)
+
+
+def _list_findings(run: DifferRun) -> tuple[Finding, ...]:
+    return tuple(Finding(name, "not checked", told) for name, told in UNSEEN.items())
+
+
+def _list_basis(run: DifferRun) -> list[str]:
+    sides = [f"{it.name}: {it.engine} {it.build.get('version', '')}." for it in run.sides]
+    counts = run.counts
+    told = (
+        f"{counts.same:,} statements are answered the same ({counts.refused:,} of them with the "
+        f"same error), {counts.differs:,} differently, {counts.undecidable:,} are undecidable, "
+        f"{counts.not_compared:,} not compared since they rest on an earlier difference."
+    )
+    beside = (
+        f"{counts.unreduced:,} differences were like reduced ones and only counted, "
+        f"{counts.unsteady:,} did not show again. "
+        f"{format_count(run.changes, 'release note')} between the two versions are known."
+    )
+    seeds = f"Seed {run.seed}; all statements have the digest {run.digest[:16] or '(none)'}."
+    return [*sides, told, beside, seeds]
+
+
+def _build_document(run: DifferRun) -> doc.Document:
+    tone: doc.Tone = "bad" if run.open_finds else "good"
+    columns = doc.make_columns(("class",), "statements", "found", after=("explained by",))
+    rows = [
+        (it.kind, f"{len(it.script)}", f"{it.count:,}", it.explained.what if it.explained else "")
+        for it in _sort_finds(run)
+    ]
+    audits = [(it.audit, it.soundness, it.sentence) for it in _list_findings(run)]
+    blocks: list[doc.Block] = [
+        doc.Heading("Differences", "differences"),
+        doc.Prose(f"{describe_run(run)}.", tone, boxed=True),
+        doc.RowTable(columns, rows),
+    ]
+    for number, find in enumerate(run.finds, 1):
+        blocks.append(_describe_find(run, find, number))
+    return [
+        *blocks,
+        doc.Heading("Audits", "audits"),
+        doc.RowTable(doc.make_columns("audit", after=("", "finding")), audits),
+        doc.Heading("How it was searched", "basis"),
+        *doc.list_prose(_list_basis(run)),
+        doc.Listing(run.command, "to repeat"),
+    ]
+
+
+def _describe_find(run: DifferRun, find: FoundDifference, number: int) -> doc.Block:
+    one, other = (it.name for it in run.sides)
+    reduced = (
+        f"Script {find.number}, reduced from {find.statements} statements in {find.trials} trials"
+        f"{'' if find.is_whole else ' (not to the end)'}; found {find.count:,} times. "
+        f"finds/{number:04}.sql has it."
+    )
+    blocks: list[doc.Block] = [doc.Prose(f"{find.why}.")]
+    if known := find.explained:
+        since = f" (since {known.since})" if known.since else ""
+        blocks.append(doc.Prose(f"Explained: {known.what}{since}, {known.source}.", "good"))
+    blocks += [
+        doc.Listing("\n".join(f"{it};" for it in find.script), "script"),
+        doc.Listing("\n".join(find.ours) or "(no rows)", one),
+        doc.Listing("\n".join(find.theirs) or "(no rows)", other),
+        doc.Prose(reduced, "quiet"),
+    ]
+    words = "explained" if find.explained else find.kind
+    summary = f"{number}. {words}: {len(find.script)} statements"
+    return doc.Details(summary, blocks, f"find-{number}", is_open=find.explained is None)

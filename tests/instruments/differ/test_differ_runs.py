@@ -1,0 +1,105 @@
+"""`dyno differ`: exit codes, the page, the same seed, what a killed run goes on with."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dyno.cli import run_words
+from dyno.record.differ import DifferRun
+from dyno.runs.run_folder import read_json
+
+OFF = "off=sqlite@system?foreign_keys=off"
+
+
+@pytest.fixture(autouse=True)
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("DYNO_TMP", str(tmp_path / "data"))
+    return tmp_path / "runs"
+
+
+def read_runs(runs: Path) -> list[DifferRun]:
+    return [read_json(DifferRun, file) for file in sorted(runs.glob("*/differ.json"))]
+
+
+def test_a_difference_is_told_with_its_script_and_both_answers(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["sqlite@system", OFF, "--finds", "1", "--json", str(tmp_path / "v.json")]
+    assert run_words(["differ", *words]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "1 difference (" in said and "seed 1" in said
+    assert "concurrency not checked" in said
+    (run,) = read_runs(runs)
+    (find,) = run.finds
+    text = (next(runs.glob("*")) / "finds" / "0001.sql").read_text()
+    assert f"-- run:\n{find.script[-1]};\n" in text and "-- setup:\n" in text
+    assert os.uname().nodename not in text and str(tmp_path) not in text
+    assert find.script[-1] in next(runs.glob("*/report.html")).read_text().replace("&#39;", "'")
+    assert json.loads((tmp_path / "v.json").read_text())["overall"] == "measured"
+    assert run_words(["report", "last", "--format", "markdown"]) == 0
+    assert "FOREIGN KEY" in capsys.readouterr().out
+
+
+def test_what_a_find_leaves_is_played_as_a_workload(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_words(["differ", "sqlite@system", OFF, "--finds", "1"]) == 1
+    (file,) = runs.glob("*/finds/*.sql")
+    assert run_words(["show", f"--sql={file}"]) in (0, 64)
+    capsys.readouterr()
+
+
+def test_a_build_beside_itself_is_silent_and_the_same_seed_has_the_same_statements(
+    runs: Path,
+) -> None:
+    for seed in ("5", "5", "6"):
+        words = ["sqlite@system", "--aa", "--scripts", "12", "--seed", seed]
+        assert run_words(["differ", *words]) == 0
+    one, again, other = read_runs(runs)
+    assert one.digest == again.digest != other.digest
+    assert one.counts == again.counts and not one.finds
+
+
+def test_a_killed_run_goes_on_behind_its_last_script(runs: Path) -> None:
+    words = ["sqlite@system", "--aa", "--scripts", "200", "--seed", "5"]
+    program = [sys.executable, "-m", "dyno.cli", "differ", *words]
+    with subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as played:
+        while not any(it.scripts for it in read_runs(runs)):
+            assert played.poll() is None
+            time.sleep(0.05)
+        played.send_signal(signal.SIGKILL)
+    (killed,) = read_runs(runs)
+    assert 0 < killed.scripts < 200
+    assert run_words(["resume", "last"]) == 0
+    assert run_words(["differ", *words]) == 0
+    resumed, whole = read_runs(runs)
+    assert resumed.digest == whole.digest and resumed.counts == whole.counts
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("sqlite@system",), "two builds are compared"),
+        (("sqlite@system", "sqlite@system"), "both sides are the same"),
+        (("sqlite@system", "null@1ms"), "knows no SQL of null"),
+        (("sqlite@system", "sqlite@99"), "99"),
+        (("sqlite@system", "a=sqlite@system", "--aa"), "--aa plays one build"),
+        (("sqlite@system", "--aa", "--format", "bencher"), "does not apply"),
+        (("sqlite@system", "--aa", "--for", "0"), "not above 0"),
+    ],
+)
+def test_what_cannot_be_played_is_refused(
+    words: tuple[str, ...], why: str, runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_words(["differ", *words]) == 64
+    assert why in " ".join(capsys.readouterr().err.split())
+    assert not list(runs.glob("*"))
