@@ -198,6 +198,9 @@ class Engine:
     """
 
     embedded: ClassVar[bool] = True
+    no_data: ClassVar[tuple[str, ...]] = ()
+    seen_with: ClassVar[dict[str, str]] = {}
+    data: ClassVar[str] = "."
     integrity: ClassVar[dict[str, str]] = {}
     keys_sql: ClassVar[str] = KEYS
     deep: ClassVar[str] = ""

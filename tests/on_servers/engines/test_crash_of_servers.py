@@ -23,13 +23,34 @@ def play(runs: Path, *words: str) -> tuple[int, CrashRun]:
     return code, read_json(CrashRun, file)
 
 
-def test_postgres_keeps_what_it_acknowledged(runs: Path) -> None:
-    code, run = play(runs, "postgres?synchronous_commit=on", "--times", "2")
+@pytest.mark.parametrize(
+    "engine",
+    [
+        "postgres?synchronous_commit=on",
+        "mysql@8.0.33?innodb_flush_log_at_trx_commit=1",
+        "mariadb@10.11?innodb_flush_log_at_trx_commit=1",
+        "duckdb",
+    ],
+)
+def test_an_engine_keeps_what_it_acknowledged(engine: str, runs: Path) -> None:
+    code, run = play(runs, engine, "--times", "2")
     assert code == 0, run.plays
     assert all(it.acknowledged and it.syncs and it.recovery_s for it in run.plays)
     assert run.promise == "a power cut" and not any(it.unseen for it in run.plays)
 
 
-def test_postgres_without_fsync_loses(runs: Path) -> None:
-    code, run = play(runs, "postgres?fsync=off&synchronous_commit=on", "--times", "1")
+@pytest.mark.parametrize(
+    "engine",
+    ["postgres?fsync=off&synchronous_commit=on", "mysql@8.0.33?innodb_flush_log_at_trx_commit=2"],
+)
+def test_an_engine_that_does_not_wait_for_a_sync_loses(engine: str, runs: Path) -> None:
+    code, run = play(runs, engine, "--times", "1")
     assert code == 1 and run.plays[0].loses
+
+
+def test_a_setting_by_which_writes_are_not_seen_is_refused(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_words(["crash", "mysql@8.0.33?innodb_use_native_aio=ON"]) == 64
+    assert "innodb_use_native_aio must be OFF in a crash" in capsys.readouterr().err
+    assert not runs.exists()

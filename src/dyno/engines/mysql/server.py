@@ -153,6 +153,9 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
     )
     own_databases: ClassVar[frozenset[str]] = frozenset(SCHEMAS)
     has_use: ClassVar[bool] = True
+    no_data: ClassVar[tuple[str, ...]] = ()
+    seen_with: ClassVar[dict[str, str]] = {"innodb_use_native_aio": "OFF"}
+    data: ClassVar[str] = "data"
     options: ClassVar[dict[str, tuple[str, str]]] = describe_options()
     flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS | _builds.FLAGS
     versions: ClassVar[tuple[str, ...]]

@@ -401,13 +401,14 @@ void sync(void) { (void)sync_all(); }
 void *mmap(void *begin, size_t length, int rights, int flags, int file, off_t offset)
 {
     struct stat found;
-    if ((flags & (MAP_SHARED | MAP_SHARED_VALIDATE)) && rights & PROT_WRITE &&
-        is_data(file, &found)) {
+    void *mapped = (void *)syscall(SYS_mmap, begin, length, rights, flags, file, offset);
+    if (mapped != MAP_FAILED && (flags & (MAP_SHARED | MAP_SHARED_VALIDATE)) &&
+        rights & PROT_WRITE && is_data(file, &found)) {
         bool taken = take_lock();
         note_unseen(file, &found);
         leave_lock(taken);
     }
-    return (void *)syscall(SYS_mmap, begin, length, rights, flags, file, offset);
+    return mapped;
 }
 
 void *mmap64(void *begin, size_t length, int rights, int flags, int file, off64_t offset)
