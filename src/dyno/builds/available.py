@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from dyno.builds import cache, suite_tree
+from dyno.builds.abilities import Abilities, read_abilities
 from dyno.builds.cache import CacheEntry
 from dyno.builds.source.build import Named, read_built
 from dyno.builds.source.plan import BUILT
@@ -59,7 +60,8 @@ class Offer:
 class AvailableBuild:
     """A build as it is listed: `candidate` is what a comparison takes, `date` the day of its newest
     file (`2026-10-20`; empty if unknown), `entries` those of the cache, `refusal` why this host
-    cannot have it. `size_bytes` is what it takes in the cache.
+    cannot have it. `size_bytes` is what it takes in the cache, `abilities` what its server said of
+    itself, None if it was never started.
     """
 
     engine: str
@@ -72,6 +74,7 @@ class AvailableBuild:
     cached: bool
     entries: tuple[str, ...]
     refusal: str
+    abilities: Abilities | None = None
 
 
 @runtime_checkable
@@ -115,6 +118,7 @@ def list_built(engine: str, candidate: str, named: Named) -> AvailableBuild:
         cached=not refusal,
         entries=(entry.name,),
         refusal=refusal,
+        abilities=read_abilities(entry.name),
     )
 
 
@@ -133,6 +137,7 @@ def _build_rows(engine: str, offer: Offer, find: Find, machine: str) -> Iterator
             cached=bool(entries),
             entries=tuple(entry.name for entry in entries),
             refusal="" if entries else _find_refusal(offer, find, machine or platform.machine()),
+            abilities=next(filter(None, (read_abilities(each.name) for each in entries)), None),
         )
 
 

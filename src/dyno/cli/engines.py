@@ -70,11 +70,13 @@ def list_engine_names() -> list[str]:
 
 @command.command("list")
 @click.argument("engines", nargs=-1, type=Word("engine", list_engine_names), metavar="[ENGINE]...")
+@add_option("--details", "Tell what each cached build lacks, as its server said.")
 @add_option("--json", "Print everything as JSON instead.", name="as_json")
-def list_(engines: tuple[str, ...], as_json: bool) -> None:
+def list_(engines: tuple[str, ...], details: bool, as_json: bool) -> None:
     """List the builds of each ENGINE by release line: where each comes from, and what is cached.
 
-    `dyno show engines` lists the engines.
+    `dyno show engines` lists the engines. A server is asked what it lacks (compiled expressions,
+    compression, TLS, …) when it is first started.
 
     Nothing is fetched. A folder or a program of your own (ENGINE@/path) and the one that this
     system has (ENGINE@system) work too.
@@ -87,6 +89,10 @@ def list_(engines: tuple[str, ...], as_json: bool) -> None:
     builds = list_builds(engines or list_engine_names())
     if as_json:
         screen.print_verbatim(json.dumps([asdict(build) for build in builds], indent=1))
+        return
+    if details:
+        rows = ((each.candidate, format_lacking(each)) for each in builds if each.cached)
+        screen.print_table(("build", "lacks"), rows)
         return
     screen.print_table(HEADS, format_rows(builds), right=NUMBERS)
     if not engines:
@@ -195,6 +201,13 @@ def format_rows(builds: Sequence[AvailableBuild]) -> Iterator[tuple[object, ...]
                     screen.format_bytes(build.size_bytes) if build.cached else "",
                     "cached" if build.cached else build.refusal,
                 )
+
+
+def format_lacking(build: AvailableBuild) -> str:
+    if build.abilities is None:
+        return f"not asked: it was never started (`dyno engines settings {build.candidate}`)"
+    lacking = [name for name, has in build.abilities.items() if not has]
+    return ", ".join(lacking) or "nothing that was asked"
 
 
 def print_cache(entries: Sequence[CacheEntry], builds: Sequence[AvailableBuild]) -> None:

@@ -38,6 +38,7 @@ ABILITIES = {
     "TLS": ("--with-(?:open)?ssl", "encrypts connections"),
     "NUMA": ("--with-libnuma", "knows where memory lies"),
     "io_uring": ("--with-liburing", "reads by io_uring"),
+    "PAM": ("--with-pam", "asks PAM for passwords"),
 }
 
 
@@ -126,18 +127,21 @@ def read_build_facts(
         assertions=known.get("assertions", ""),
         instrumentation=known.get("instrumentation", ""),
         options=kinds,
-        abilities=_read_abilities(known),
+        abilities=read_configured_abilities(
+            known.get(CONFIGURED, ""), known.get("version") or known.get("server_version", "")
+        ),
         by_suite=bool(suite and compiler),
     )
 
 
-def _read_abilities(known: Mapping[str, str]) -> frozenset[str] | None:
-    """Return what configure was told to build in; from 16 on ICU is, unless it is left out."""
-    words = known.get(CONFIGURED, "")
+def read_configured_abilities(words: str, version: str) -> frozenset[str] | None:
+    """Return what PostgreSQL's configure was told to build in, None if nothing is known; from 16 on
+    ICU is, unless it is left out.
+    """
     if not words:
         return None
     found = {name for name, (pattern, _) in ABILITIES.items() if re.search(pattern, words)}
-    major = re.match(r"\d+", known.get("version") or known.get("server_version", ""))
+    major = re.match(r"\d+", version)
     if major and int(major[0]) >= 16 and "--without-icu" not in words:
         found.add("ICU")
     return frozenset(found)

@@ -11,6 +11,8 @@ import pytest
 from private_servers import started
 
 from dyno import driver
+from dyno.builds import cache
+from dyno.builds.abilities import read_abilities
 from dyno.driver.plan import Session
 from dyno.engines import find_engine
 from dyno.errors import TrialFailed, UsageError
@@ -30,6 +32,12 @@ def test_stock_is_what_initdb_wrote_and_says_that_nothing_is_compiled() -> None:
     assert any("jit is on by default" in it for it in engine.list_remarks(build, spec.keys))
     with pytest.raises(UsageError, match="cannot compile expressions"):
         engine.accept(build, {"jit": "on"})
+    lacking = r"default_toast_compression=lz4 needs a build with LZ4, which postgres 14.\d+ lacks"
+    with pytest.raises(UsageError, match=lacking):
+        engine.accept(build, {"default_toast_compression": "lz4"})
+    place = build.program.resolve().relative_to(cache.find_root().resolve())
+    told = read_abilities(place.parts[1])
+    assert told is not None and not told["JIT"] and not told["LZ4"] and told["ICU"] and told["TLS"]
 
 
 def test_a_compiler_that_does_not_load_is_refused_before_anything_is_played(home: Path) -> None:

@@ -14,6 +14,7 @@ from dyno.access import url
 from dyno.access.account import place_socket
 from dyno.access.url import Login
 from dyno.builds import Build, Say
+from dyno.builds.abilities import keep_abilities
 from dyno.builds.source.plan import BuildPlan
 from dyno.builds.suite_tree import SuiteProgram, Tree
 from dyno.driver.lockstep import ServerWords
@@ -69,6 +70,7 @@ from dyno.engines.mysql.settings import (
     sort_settings,
 )
 from dyno.engines.mysql.values import (
+    ask_abilities,
     build_defaults_argument,
     check_values,
     list_values,
@@ -309,7 +311,9 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
         _server.wait_ready(started, lambda: self._ask(session, ["SELECT 1"]))
         try:
             way.forget()
-            prepare_database(self._make_query(session), running.launch.name, asked.storage, prefix)
+            query = self._make_query(session)
+            prepare_database(query, running.launch.name, asked.storage, prefix)
+            keep_abilities(build, lambda: ask_abilities(query, build, prefix))
         except BaseException:
             _server.kill_server(started)
             raise

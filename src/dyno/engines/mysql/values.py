@@ -14,8 +14,11 @@ from pathlib import Path
 
 from dyno import numbers, scratch
 from dyno.builds import Build, cache, compute_sha256
+from dyno.builds.abilities import build_lacking_error
+from dyno.engines import _builds
 from dyno.engines._server import process
 from dyno.engines.mysql.builds import Prefix
+from dyno.engines.mysql.data import Query
 from dyno.engines.mysql.settings import AskedSettings
 from dyno.errors import TrialFailed, UsageError, build_unknown_error
 
@@ -43,7 +46,9 @@ def try_out(
         return
     server = _describe_server(build)
     known = list_variables(build, prefix, requested)
-    for name in requested.own:
+    for name, value in requested.own.items():
+        if name not in known and name in NEEDS:
+            raise build_lacking_error(build, f"{name}={value}", NEEDS[name])
         if name not in known:
             raise build_unknown_error(f"variable of {server}", name, known.union(others))
     try:
@@ -58,6 +63,33 @@ def try_out(
         if number is not None and adjusted is not None and number != adjusted:
             hint = f"write {name}={told[name]}, or another value in its range"
             raise UsageError(f"{server} makes {told[name]} of {name}={value}", hint=hint)
+
+
+#: Variables that only a build with an ability has.
+NEEDS = {"innodb_numa_interleave": "NUMA"}
+#: From here on tables are partitioned by InnoDB itself; and expressions match by ICU.
+PARTITIONS, OF_ICU = (8, 0), (8, 0, 4)
+PLUGINS = "SELECT plugin_name FROM information_schema.plugins WHERE plugin_status = 'ACTIVE'"
+
+
+def ask_abilities(query: Query, build: Build, prefix: Prefix) -> dict[str, bool]:
+    """Return what the server was built with: by variables that only such builds have, by its
+    plugins, and of what has neither by the library that the program names.
+    """
+    variables, plugins = query(["SHOW GLOBAL VARIABLES", PLUGINS])
+    told = {str(name).lower(): (value or "").lower() for name, value in variables}
+    version = _builds.parse_version(build.version)
+    is_mysql = build.engine == "mysql"
+    return {
+        "TLS": bool(told.get("tls_version")) or told.get("have_ssl", "no") != "no",
+        "NUMA": "innodb_numa_interleave" in told,
+        "ICU": is_mysql and version >= OF_ICU,
+        "ZSTD": "zstd" in told.get("protocol_compression_algorithms", ""),
+        "PAM": any(prefix.plugins.glob("auth*_pam.so")),
+        "io_uring": b"liburing.so" in build.program.read_bytes(),
+        "partitioning": (is_mysql and version >= PARTITIONS)
+        or any(str(name).lower() == "partition" for (name,) in plugins),
+    }
 
 
 POOL, GIB = "innodb_buffer_pool_size", 1 << 30

@@ -20,6 +20,7 @@ from dyno.access import url
 from dyno.access.account import place_socket
 from dyno.access.url import Login
 from dyno.builds import Build, Say
+from dyno.builds.abilities import keep_abilities
 from dyno.builds.available import Offer
 from dyno.builds.source.plan import BuildPlan
 from dyno.driver.lockstep import ServerWords
@@ -60,6 +61,7 @@ from dyno.engines.postgres.explain_nodes import ExplainsPostgresGeneric, plan_sh
 from dyno.engines.postgres.log_formats import REFUSED_LOGS as REFUSED_LOGS
 from dyno.engines.postgres.log_formats import CsvLog, JsonLog, StderrLog
 from dyno.engines.postgres.settings import (
+    ask_abilities,
     check_compiler,
     check_settings,
     choose_settings,
@@ -213,12 +215,13 @@ class Engine(
         session = Login(str(socket.path), NAME, NAME).to_session("postgres")
         _server.wait_ready(running, lambda: self._ask(session, ["SELECT 1"]))
         server = Server(session, home, running.process.pid, running.log, running)
-        if settings.get("jit") == "on":
-            try:
+        try:
+            if settings.get("jit") == "on":
                 require_compiler(self._ask, server)
-            except BaseException:
-                _server.kill_server(running)
-                raise
+            keep_abilities(build, lambda: ask_abilities(self._ask, server, build.version))
+        except BaseException:
+            _server.kill_server(running)
+            raise
         return server
 
     def select_file_settings(self, settings: dict[str, str]) -> dict[str, str]:

@@ -15,10 +15,12 @@ from pathlib import Path
 
 from dyno import scratch
 from dyno.builds import Build
+from dyno.builds.abilities import build_lacking_error
 from dyno.engines import Ask, Server
 from dyno.engines._packaged import VENDORS, choose_packaged
 from dyno.engines._server import libraries, process
 from dyno.errors import TrialFailed, UsageError, build_unknown_error
+from dyno.record.build_facts import ABILITIES, read_configured_abilities
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,16 @@ UNRECOGNISED = re.compile(r'unrecognized configuration parameter "([^"]+)"')
 SETTINGS = "SELECT name, current_setting(name, true), source FROM pg_settings ORDER BY name"
 BUILT = "SELECT 'built with ' || name, setting FROM pg_config WHERE name IN ('CFLAGS', 'CONFIGURE')"
 
+CONFIGURED = "SELECT setting FROM pg_config WHERE name = 'CONFIGURE'"
+#: Values that only a build with an ability takes.
+NEEDS = {
+    ("default_toast_compression", "lz4"): "LZ4",
+    ("wal_compression", "lz4"): "LZ4",
+    ("wal_compression", "zstd"): "ZSTD",
+    ("io_method", "io_uring"): "io_uring",
+    ("ssl", "on"): "TLS",
+}
+
 
 def choose_settings(settings: Mapping[str, str], major: int) -> dict[str, str]:
     """The server's settings that are asked for: those of the profile, and the user's on top."""
@@ -220,6 +232,9 @@ def try_out(
     try:
         read_held_value(build, settings, major, "port")
     except TrialFailed as refused:
+        for setting, ability in NEEDS.items():
+            if setting in settings.items() and setting[0] in refused.cause:
+                raise build_lacking_error(build, "=".join(setting), ability) from None
         config = settings.get("config", "")
         raise _build_refused_error(refused.cause, build, config, others) from None
 
@@ -296,10 +311,19 @@ def require_compiler(ask: Ask, server: Server) -> None:
 def _explain_no_compiler(ask: Ask, server: Server) -> str:
     """Return why a server cannot compile expressions, whatever `jit` says, or ""."""
     try:
-        ((is_there,),) = ask(server.session, ["SELECT pg_jit_available()"])[-1:][0]
+        # it is false, too, in a session that has jit off
+        ((is_there,),) = ask(server.session, ["SET jit = on", "SELECT pg_jit_available()"])[-1]
     except TrialFailed as refused:
         return str(refused).partition("\n")[0]
     return "" if is_there == "t" else "pg_jit_available() is false"
+
+
+def ask_abilities(ask: Ask, server: Server, version: str) -> dict[str, bool]:
+    """Return what the program was built with; its compiler of expressions must load, too."""
+    ((words,),) = ask(server.session, [CONFIGURED])[0]
+    found = read_configured_abilities(words or "", version) or frozenset()
+    told = {name: name in found for name in ABILITIES}
+    return told | {"JIT": not _explain_no_compiler(ask, server)}
 
 
 def _check_read(asked: Mapping[str, str], found: Mapping[str, tuple[str, str]]) -> None:
