@@ -131,10 +131,8 @@ def _read_file(path: Path) -> DialectFile:
     data = tomllib.loads(path.read_text("utf-8"))
     if like := data.pop("like", ""):
         other = tomllib.loads((HERE / f"{like}.toml").read_text("utf-8"))
-        for name in ("part", "change"):
-            data[name] = other.get(name, []) + data.get(name, [])
-        data = other | data
-        data.pop("like", None)
+        alike = [it for it in other["part"] if "since" not in it]
+        data = {**other, "change": [], **data, "part": alike + data["part"]}
     return msgspec.convert(data, DialectFile)
 
 

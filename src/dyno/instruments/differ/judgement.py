@@ -35,7 +35,8 @@ _OWN_WORDS = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|\b[a-z]\d+(?:\.\w+)?\b|\d+"
 @dataclass(frozen=True)
 class AnswerDifference:
     """A statement that is answered otherwise: its place in the script, class, and how the answers
-    begin; `error` has the words of a side that alone refuses, crashes or hangs.
+    begin; `error` has the words of a side that alone refuses, crashes or hangs, `types` the first
+    two that differ.
     """
 
     place: int
@@ -44,11 +45,12 @@ class AnswerDifference:
     ours: tuple[str, ...] = ()
     theirs: tuple[str, ...] = ()
     error: str = ""
+    types: str = ""
 
     @property
     def signature(self) -> str:
         """What a smaller script must still show to be of the same difference."""
-        return f"{self.kind}: {self.side} {_OWN_WORDS.sub('?', self.error)}"
+        return f"{self.kind}: {self.side} {_OWN_WORDS.sub('?', self.error)}{self.types}"
 
     @property
     def side(self) -> str:
@@ -142,7 +144,11 @@ def _make_difference(
         kind = "values differ"
     if found.kind == "columns" and one.found != two.found:
         kind = "rows differ"
-    return AnswerDifference(place, kind, found.why, found.ours, found.theirs)
+    types = ""
+    if found.kind == "types":
+        pairs = zip(one.answer.columns, two.answer.columns, strict=False)
+        types = next((f"{a.type} and {b.type}" for a, b in pairs if a.type != b.type), "")
+    return AnswerDifference(place, kind, found.why, found.ours, found.theirs, types=types)
 
 
 def explain(

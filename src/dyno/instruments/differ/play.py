@@ -122,7 +122,6 @@ def play_differ_run(run: DifferRun, folder: Path, say: Say) -> DifferRun:
         specs = [dataclasses.replace(parse_candidate(it.spec), name=it.name) for it in run.sides]
         sides = resolve_sides(specs, homes, say)
         for side, was in zip(sides, run.sides, strict=True):
-            private_files.make_folder(side.home)
             if side.candidate.build.get("sha256") != was.build.get("sha256"):
                 hint = "start a new run; dyno report shows what this one has"
                 raise UsageError(f"{was.name} is another build than it was", hint=hint)

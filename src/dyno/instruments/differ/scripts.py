@@ -49,7 +49,7 @@ class ScriptMaker:
 
     make_query: QueryMaker
     tables: list[_Table] = field(default_factory=list)
-    indexes: list[str] = field(default_factory=list)
+    indexes: list[tuple[str, str]] = field(default_factory=list)
 
     def make(self) -> Iterator[MadeStatement]:
         """Yield its statements."""
@@ -143,9 +143,10 @@ class ScriptMaker:
     def _make_column(self, column: _Column) -> tuple[SqlNode, _Column]:
         parts: list[str | SqlNode] = [f"{column.name} {self._draw_type(column.sort)}".rstrip()]
         literals = self.dialect.literals[column.sort]
-        if self.is_in(10):
+        can_default = column.sort != "date" or "date_default" in self.dialect.features
+        if can_default and self.is_in(10):
             parts.append(make_optional(f" NOT NULL DEFAULT {literals[0]}"))
-        elif self.is_in(10):
+        elif can_default and self.is_in(10):
             parts.append(make_optional(f" DEFAULT {self.rng.choice(literals)}"))
         if column.sort in ("int", "text") and self.is_in(10):
             parts.append(make_optional(" UNIQUE"))
@@ -158,7 +159,7 @@ class ScriptMaker:
     def _make_index(self) -> MadeStatement:
         table = self.rng.choice(self.tables)
         name = self.make_query.draw_name("i")
-        self.indexes.append(name)
+        self.indexes.append((name, table.name))
         columns = [it for it in table.columns if it.sort != "blob"]
         keys = (
             [self._make_index_key(table, it) for it in self.rng.sample(columns, 1 + self.is_in(40))]
@@ -204,7 +205,7 @@ class ScriptMaker:
         body = f"INSERT INTO l1 (k, v) VALUES ({row}.id, {row}.{column.name})"
         scope = Scope((ScopeColumn(f"{row}.{column.name}", column.sort),))
         only: SqlNode | str = ""
-        if self.is_in(40):
+        if self.has("triggers_when", 40):
             only = make_optional(" WHEN ", self.make_query.make_expression("bool", scope, 1))
         head = f"CREATE TRIGGER g1 AFTER {when} ON {table.name} FOR EACH ROW"
         yield MadeStatement(SqlNode((head, only, f" BEGIN {body}; END")))
@@ -214,8 +215,8 @@ class ScriptMaker:
         table = self.rng.choice(self.tables)
         kind = self.rng.choice(("index", "index", "drop", "column", "analyze"))
         if kind == "drop" and self.indexes:
-            name = self.indexes.pop(self.rng.randrange(len(self.indexes)))
-            on = f" ON {table.name}" if "drop_index_on" in self.dialect.features else ""
+            name, indexed = self.indexes.pop(self.rng.randrange(len(self.indexes)))
+            on = f" ON {indexed}" if "drop_index_on" in self.dialect.features else ""
             return _say(f"DROP INDEX {name}{on}")
         if kind == "analyze" and self.has("analyze"):
             return _say("ANALYZE")
@@ -230,7 +231,7 @@ class ScriptMaker:
             table.columns.append(column)
             self.make_query.tables[at] = table.shape
             default: SqlNode | str = ""
-            if self.is_in(50):
+            if column.sort != "date" and self.is_in(50):
                 literal = self.rng.choice(self.dialect.literals[column.sort])
                 default = make_optional(f" DEFAULT {literal}")
             added = f"ALTER TABLE {table.name} ADD COLUMN {name} {self._draw_type(column.sort)}"

@@ -94,7 +94,7 @@ class EngineSide:
     def start(self) -> None:
         """Start the engine in a new home."""
         self.starts += 1
-        place = self.home / str(self.starts)
+        place = self.home.with_name(f"{self.home.name}-{self.starts}")
         private_files.make_folder(place)
         settings = self.dialect.file.settings | self.candidate.settings
         self.server = self.engine.start(self.build, place, settings)
@@ -110,9 +110,10 @@ class EngineSide:
 
     def play(self, statements: Sequence[str]) -> PlayedScript:
         """Play all statements, until one has no answer; the engine is up again then."""
-        fresh = self.dialect.file.fresh
+        # a database of the connection's own is empty where that is new
+        fresh, is_own = self.dialect.file.fresh, bool(self.dialect.file.session)
         try:
-            whole = self.conversation.ask_whole(self.session, [*fresh, *statements], closes=True)
+            whole = self.conversation.ask_whole(self.session, [*fresh, *statements], closes=is_own)
             return PlayedScript(tuple(whole[len(fresh) :]))
         except TrialFailed:
             return self._find_end(statements)
