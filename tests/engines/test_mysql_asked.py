@@ -63,7 +63,11 @@ def test_a_build_may_be_a_version_its_beginning_or_a_place(build: str) -> None:
 
 @pytest.mark.parametrize(
     ("build", "hint"),
-    [("5.7", "nearest: 5.6.24 and 8.0.33"), ("10", "nearest: 9.7.4;"), ("sistem", "system")],
+    [
+        ("5.7", "conda-forge's mysql=5.7.20, and name its folder; nearest: 5.6.24 and 8.0.33"),
+        ("10", "nearest: 9.7.4;"),
+        ("sistem", "system"),
+    ],
 )
 def test_an_unknown_version_is_answered_with_its_neighbours(build: str, hint: str) -> None:
     with pytest.raises(UsageError, match=f"(version|build) '{build}'") as caught:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dyno.builds import Build, Say, suite_tree
@@ -118,7 +118,8 @@ class Choice:
 class Releases:
     """All releases of an engine: `numbered` are versions to the source of each ("maven"), `suites`
     versions as last seen; `parts` numbers make a line (two of `10.11.8`, one of `18.6`). `words`
-    are builds without a number.
+    are builds without a number; `elsewhere` tells of lines that are in none of our sources where
+    they can be had.
     """
 
     engine: str
@@ -126,6 +127,7 @@ class Releases:
     suites: Mapping[str, SuiteProgram]
     parts: int = 2
     words: tuple[str, ...] = ("system",)
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def versions(self) -> tuple[str, ...]:
@@ -153,12 +155,15 @@ class Releases:
             if loosely or (_covers(asked, version) and self._is_meant(asked, version)):
                 found.append(Choice(version, program))
         if not found:
-            raise build_unknown_version_error(
+            unknown = build_unknown_version_error(
                 self.engine,
                 asked,
                 self.versions,
                 [*self.words, *sorted({program.suite for program in self.suites.values()})],
             )
+            places = [place for line, place in self.elsewhere.items() if _covers(line, asked)]
+            unknown.hint = "; ".join([*places, unknown.hint])
+            raise unknown
         found.sort(key=self._rank, reverse=True)
         first = next((i for i, each in enumerate(found) if not each.program), len(found))
         return found[: first + 1]

@@ -51,7 +51,17 @@ PACKAGES = {
 
 #: Debian's, by the version that it had when it was tried.
 SUITES = {"9.7.4": SuiteProgram("sid", ("mysql-server-core",), ("usr/sbin/mysqld",))}
-RELEASES = Releases("mysql", {version: it.source for version, it in PACKAGES.items()}, SUITES)
+#: Lines that no source of ours has (docs/evidence/builds-from-source.md), and who has them.
+ELSEWHERE = {
+    "5.7": "unpack Oracle's archive, or conda-forge's mysql=5.7.20, and name its folder",
+    "8.4": "unpack Oracle's archive, or conda-forge's mysql-server=8.4.2, and name its folder",
+}
+RELEASES = Releases(
+    "mysql",
+    {version: it.source for version, it in PACKAGES.items()},
+    SUITES,
+    elsewhere=ELSEWHERE,
+)
 
 
 class Engine(Family):
