@@ -70,7 +70,7 @@ def test_a_build_beside_itself_is_silent_and_the_same_seed_has_the_same_statemen
 
 
 def test_a_killed_run_goes_on_behind_its_last_script(runs: Path) -> None:
-    words = ["sqlite@system", "--aa", "--scripts", "200", "--seed", "5"]
+    words = ["sqlite@system", "--aa", "--scripts", "60", "--seed", "5"]
     program = [sys.executable, "-m", "dyno.cli", "differ", *words]
     with subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as played:
         while not any(it.scripts for it in read_runs(runs)):
@@ -78,7 +78,7 @@ def test_a_killed_run_goes_on_behind_its_last_script(runs: Path) -> None:
             time.sleep(0.05)
         played.send_signal(signal.SIGKILL)
     (killed,) = read_runs(runs)
-    assert 0 < killed.scripts < 200
+    assert 0 < killed.scripts < 60
     assert run_words(["resume", "last"]) == 0
     assert run_words(["differ", *words]) == 0
     resumed, whole = read_runs(runs)

@@ -40,7 +40,7 @@ from dyno.runs.experiment.candidates import Spec, make_names_unique, parse_candi
 from dyno.runs.run_folder import RunFolder, make_run_folder, read_json, write_json
 
 #: How often the record is written where nothing is found.
-WRITE_S = 5.0
+WRITE_S = 1.0
 #: Reductions of one signature that may find nothing new before the next is counted and no more.
 STALE = 3
 #: Trials of a reduction where each costs a restart, or the whole wait for an answer.
@@ -151,22 +151,23 @@ class DifferPlayer:
     def play(self) -> DifferRun:
         """Play until the time is over."""
         began_s, before_s = time.monotonic(), self.run.played_s
-        written_s, finds = began_s, len(self.run.finds)
+        written_s, finds = began_s, self.run.finds
         while not self.run.is_over:
             self._play_script()
             now_s = time.monotonic()
             self.run = replace(self.run, played_s=before_s + now_s - began_s)
-            if len(self.run.finds) > finds or now_s - written_s > WRITE_S or self.run.is_over:
-                self._write()
-                written_s, finds = now_s, len(self.run.finds)
+            if self.run.finds != finds or now_s - written_s > WRITE_S or self.run.is_over:
+                for at, find in enumerate(self.run.finds, 1):
+                    if find not in finds:
+                        self._write_script(at, find)
+                write_json(self.folder / DIFFER_RECORD, self.run)
+                written_s, finds = now_s, self.run.finds
         return self.run
 
-    def _write(self) -> None:
-        for at, find in enumerate(self.run.finds, 1):
-            file = self.folder / FINDS / f"{at:04}.sql"
-            with private_files.write_new_file(file) as out:
-                out.write(format_find(self.run, find))
-        write_json(self.folder / DIFFER_RECORD, self.run)
+    def _write_script(self, number: int, find: FoundDifference) -> None:
+        file = self.folder / FINDS / f"{number:04}.sql"
+        with private_files.write_new_file(file) as out:
+            out.write(format_find(self.run, find))
 
     def _play_script(self) -> None:
         number = self.run.scripts

@@ -106,6 +106,9 @@ class QueryMaker:
         for at, text in enumerate(template):
             if at % 2 == 0:
                 parts.append(text)
+            elif text == "keys":
+                keys = [SqlNode((it.text,), tag=it.tag) for it in scope.keys]
+                parts.append(make_list(keys, kept=True))
             elif text in ("total", "order", "frame"):
                 parts.append(self._make_window(text, scope, depth))
             else:
@@ -135,10 +138,10 @@ class QueryMaker:
 
     def _make_scalar_query(self, sort: str, scope: Scope) -> SqlNode:
         """A subquery of one value: an aggregate."""
-        calls = self.dialect.templates.get(f"{sort}_aggregate", [])
+        source, inner = self._make_table()
+        calls = self._list_aggregates(sort, inner)
         if not calls:
             return self._make_leaf(sort, scope)
-        source, inner = self._make_table()
         both = Scope((*inner.columns, *scope.columns))
         value = self.fill_in(self.rng.choice(calls), "", inner, 1)
         where = make_optional(" WHERE ", self.make_expression("bool", both, 1))
@@ -324,7 +327,7 @@ class QueryMaker:
         items: list[SqlNode] = []
         keys: list[SqlNode] = []
         for sort in sorts:
-            calls = self.dialect.templates.get(f"{sort}_aggregate", ())
+            calls = self._list_aggregates(sort, scope)
             if calls and self.is_in(60):
                 items.append(self.fill_in(self.rng.choice(calls), "", scope, 2))
             else:
@@ -337,12 +340,16 @@ class QueryMaker:
         if is_plain:
             after = [make_optional(after[0])]
         elif self.is_in(25) and (keys or "having_alone" in self.dialect.features):
-            calls = self.dialect.templates.get("int_aggregate", ())
-            call = self.fill_in(self.rng.choice(calls), "", scope, 1)
+            call = self.fill_in(self.rng.choice(self._list_aggregates("int", scope)), "", scope, 1)
             small = self.rng.choice(self.dialect.literals["small"])
             sign = self.rng.choice((">", "<=", "<>", "="))
             after.append(make_optional(" HAVING (", call, f" {sign} {small})"))
         return items, after
+
+    def _list_aggregates(self, sort: str, scope: Scope) -> list[tuple[str, ...]]:
+        """Those of a sort; an ordered one needs keys, so that no two rows tie."""
+        known = self.dialect.templates.get(f"{sort}_aggregate", [])
+        return [it for it in known if scope.keys or "keys" not in it[1::2]]
 
     def _make_key(self, sort: str, scope: Scope) -> str:
         """What may be grouped by: a column, or an expression that names one."""
