@@ -139,6 +139,7 @@ def test_the_commit_of_a_build_is_on_record_with_its_parent_even_where_the_tree_
     git(tree, "commit", "--quiet", "--allow-empty", "--message", "Nothing")
     again = built(f"{tree}@HEAD", recipes)
     assert len(cache.find_entries("built")) == 1, "the same tree is built once"
+    assert again.facts["source"].endswith(f"({again.facts['commit'][:12]})")
     assert again.facts["parents"] == first and again.facts["subject"] == "Nothing"
     assert built(tree, recipes).facts["commit"] == again.facts["commit"]
     (tree / "more.h").write_text("")

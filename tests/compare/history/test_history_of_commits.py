@@ -28,6 +28,7 @@ def make_commit(at: int, reference: str = "main") -> Candidate:
     """A build of a repository's commit, as a night names it."""
     sha = f"{at:02x}" * 20
     facts = {"source": f"git /src/w {reference} ({sha[:12]})", "source_sha256": sha, "version": "1"}
+    facts |= {"name": f"source:/src/w@{reference}", "seconds": str(at + len(reference))}
     facts |= {"commit": sha, "parents": f"{at - 1:02x}" * 20, "subject": f"Change {at}"}
     facts |= {"committed": f"2025-12-{at + 1:02}T00:00:00Z", "repository": "https://h.org/a/w"}
     named = "" if at % 2 else "new="

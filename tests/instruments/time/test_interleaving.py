@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 from processes import state_of, users_of, wait_for
@@ -376,11 +377,18 @@ def test_a_killed_dyno_leaves_nothing_that_stands_still_and_its_run_goes_on(
     assert counted(begun.read_trials()) == EACH_ONCE
 
 
-def test_connections_may_be_held_for_a_whole_trial(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("engine", "asked"),
+    [("null@1ms", {"hold_connections": True}), ("sqlite@system", {"by": "cpu"})],
+)
+def test_connections_may_be_held_for_a_whole_trial(
+    engine: str, asked: dict[str, Any], tmp_path: Path
+) -> None:
     file = tmp_path / "select.lua"
     file.write_text(PLAIN)
-    measuring = Measuring(blocks=3, fixed=True, hold_connections=True)
-    made = experiment.compare_candidates(["null@1ms", "null@2ms"], str(file), {}, measuring)
+    measuring = Measuring(blocks=3, fixed=True, aa=True, **asked)
+    sides = [f"a={engine}", f"b={engine}"]
+    made = experiment.compare_candidates(sides, str(file), {}, measuring)
     run = draft_run(made, lambda _: None).run
     assert run.design.interleaving is not None
     assert (

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from itertools import islice, pairwise
+from types import SimpleNamespace
+from typing import Any
 
 from dyno.driver.plan import SlicePlan
-from dyno.instruments.time.waits import PERIOD_NS, iterate_samples
+from dyno.engines import TellsWaits
+from dyno.engines.postgres import Engine
+from dyno.instruments.time.waits import PERIOD_NS, PhaseWaits, iterate_samples
 
 MS = 1_000_000
 
@@ -50,3 +54,13 @@ def test_all_candidates_of_a_block_are_sampled_equally_often() -> None:
     for own in (0, 1):
         last_ns = list(islice(iterate_samples(make_turns(own), 4), 300))[-1][0]
         assert 0.9 < last_ns / 2.5 / 300 / PERIOD_NS < 1.1  # a turn is 25 ms of which 20 count
+
+
+def test_nobody_is_asked_where_cpu_time_carries_the_verdict() -> None:
+    """The questions' CPU time would be the server's, in a second of few operations."""
+    engine = Engine(lambda *_: [])
+    assert isinstance(engine, TellsWaits)
+    job: Any = SimpleNamespace(engine=engine, block=0, seat=None, seed=1, samples_waits=False)
+    waits = PhaseWaits(job, SimpleNamespace(session={}))  # type: ignore[arg-type]
+    waits.prepare("run", is_interleaved=False)
+    assert waits.take() is None and not waits.unread, "or it would have failed to connect"

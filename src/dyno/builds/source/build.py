@@ -49,9 +49,9 @@ def build_planned(
             BuildWork(plan, work, say, watch or (lambda _: None)).build(folder, fix)
 
     built = read_built(cache.ensure_entry(BUILT, plan.entry, make, say))
-    # the same tree may have been built before, as another commit
+    # the same tree may have been built before, as another commit or of another repository
     plain = {name: it for name, it in built.facts.items() if name not in COMMIT_FACTS}
-    return replace(built, facts={**plain, **plan.tree.commit})
+    return replace(built, facts={**plain, **plan.tree.commit, "source": plan.tree.source})
 
 
 @contextmanager

@@ -12,6 +12,8 @@ from dyno.runs.run_folder import MeasuredPoint
 
 #: Facts of where a build is from: the same one may lie elsewhere, and have other names there.
 ORIGIN = ("source", "committed", "repository")
+#: Facts of a build from source that say how it was called and how long it took to make.
+MADE = ("name", "seconds", "cpu_seconds", "jobs")
 #: Facts of how a build was made here that are chosen, and not the source's.
 FLAGS = ("cflags", "configure", "defines")
 
@@ -20,7 +22,8 @@ def identify_build(candidate: Candidate) -> Named:
     """A build's facts but the place where its program lies, which may move, and where it is from,
     as far as the checksum of its source tells that.
     """
-    left = {"program", *(ORIGIN if "source_sha256" in candidate.build else ORIGIN[1:])}
+    is_made = "source_sha256" in candidate.build
+    left = {"program", *((*ORIGIN, *MADE) if is_made else ORIGIN[1:])}
     return tuple(sorted((k, v) for k, v in candidate.build.items() if k not in left))
 
 

@@ -159,9 +159,10 @@ class TrialJob:
     of its block, where they are interleaved; `sampler` samples the engine's CPU time beside its
     phases (None: nobody does); `statements` are those that the run has sent so far; `clients` are
     the hosts that play it together (None: this one). `asked` is what is asked in the place of the
-    phases (None: they are played); with `explains` plans are read before that. `check` says how
-    thoroughly the data are looked at in the end. `upgraded` is the base's job whose data folder is
-    upgraded, and begun with (None: the data are loaded).
+    phases (None: they are played); with `explains` plans are read before that. `samples_waits`: the
+    server's sessions are asked what they wait for. `check` says how thoroughly the data are looked
+    at in the end. `upgraded` is the base's job whose data folder is upgraded, and begun with (None:
+    the data are loaded).
     """
 
     number: int
@@ -189,6 +190,7 @@ class TrialJob:
     clients: ClientFleet | None = field(default=None, repr=False)
     asked: AskedContents | None = field(default=None, repr=False)
     explains: bool = False
+    samples_waits: bool = True
     upgraded: TrialJob | None = field(default=None, repr=False)
 
 

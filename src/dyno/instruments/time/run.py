@@ -467,6 +467,7 @@ class RunPlayer:
             statements=self.statements,
             tools=self.rules.tools,
             clients=self.prepared.clients,
+            samples_waits=self.run.design.by == "time",
         )
         return with_upgraded(job, self.prepared)
 

@@ -145,7 +145,10 @@ class PhaseWaits:
         self.end()
         self._found, self.unread = None, ""
         engine, seat = self._job.engine, self._job.seat
-        if not isinstance(engine, TellsWaits) or self._job.block < 0 or phase in (PREPARE, CLEANUP):
+        # by CPU time: asking costs as much a second however few operations share it
+        if not self._job.samples_waits or self._job.block < 0 or phase in (PREPARE, CLEANUP):
+            return
+        if not isinstance(engine, TellsWaits):
             return
         turns = seat.turns if seat and is_interleaved else None
         try:

@@ -142,7 +142,9 @@ def choose_interleaving(
     if len(sides) < 2 or measuring.sequential:
         return None
     if not (why := explain_why_not(sides, workloads, run_controls)):
-        return replace(TURNS, epoch_s=0.0) if measuring.hold_connections else TURNS
+        # a connection costs as much CPU time however few operations its second is left
+        is_held = measuring.hold_connections or measuring.by == "cpu"
+        return replace(TURNS, epoch_s=0.0) if is_held else TURNS
     if measuring.sequential is False:
         hint = f"leave out {TURNS_ASKED}"
         raise UsageError("restarts cannot be interleaved", cause=why, hint=hint)
