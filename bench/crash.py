@@ -27,7 +27,7 @@ MYROCKS = "mariadb@11.8?engine=rocksdb&log_bin=on"
 ROWS = [
     *(
         (f"sqlite?journal_mode={journal}&synchronous={level}", False)
-        for journal in ("wal", "delete", "truncate", "persist")
+        for journal in ("wal", "delete", "truncate")
         for level in ("off", "normal", "full", "extra")
     ),
     ("sqlite?journal_mode=memory&synchronous=full", False),
@@ -36,7 +36,6 @@ ROWS = [
     ("duckdb", False),
     ("duckdb", True),
     ("postgres@18?synchronous_commit=on", False),
-    ("postgres@18?synchronous_commit=local", False),
     ("postgres@18?synchronous_commit=off", False),
     ("postgres@18?synchronous_commit=on&fsync=off", False),
     (f"postgres@18?synchronous_commit=on{SMALL}", True),
@@ -46,7 +45,6 @@ ROWS = [
     (f"{MYSQL}?innodb_flush_log_at_trx_commit=0", False),
     (f"{MYSQL}?innodb_flush_log_at_trx_commit=1&log_bin=on&sync_binlog=1", False),
     (f"{MYSQL}?innodb_flush_log_at_trx_commit=1&log_bin=on&sync_binlog=0", False),
-    (f"{MYSQL}?innodb_flush_log_at_trx_commit=2&log_bin=on&sync_binlog=1", False),
     (f"{MYSQL}?innodb_flush_log_at_trx_commit=1&innodb_buffer_pool_size=5M", True),
     (
         f"{MYSQL}?innodb_flush_log_at_trx_commit=1&innodb_doublewrite=OFF"

@@ -21,8 +21,9 @@ class CrashPlay(Record):
     recover, and `recovery_s`, from its start to its first answer, is None then. `damage` is what
     its own checks found.
 
-    Of the layer: `lost_bytes` in `files`, and `kept_sectors` that stayed by chance; the `syncs`
-    that were done; `unseen` says what it cannot see, by name.
+    Of the layer: `lost_bytes` in `files`, and `kept_sectors` that stayed by chance; the `names` of
+    files that are as they were before; the `syncs` that were done; `unseen` says what it cannot
+    see, by name.
     """
 
     number: Int64
@@ -41,6 +42,7 @@ class CrashPlay(Record):
     lost_bytes: Int64 = 0
     files: Int64 = 0
     kept_sectors: Int64 = 0
+    names: Int64 = 0
     syncs: Int64 = 0
     unseen: tuple[str, ...] = ()
 

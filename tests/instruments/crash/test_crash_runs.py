@@ -41,7 +41,7 @@ def test_what_was_synced_is_kept_torn_sectors_or_not(
     assert run_words(["crash", FULL, "--times", "3", "--within", "0.3s", "--torn"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert f"{FULL} keeps its commits: lost 0 of" in said and "0 torn, recovered in" in said
-    assert "names not checked" in said and "a commit survives a power cut (" in said
+    assert "hardware not checked" in said and "a commit survives a power cut (" in said
     run = read_only_run(runs)
     assert run.clients == 1 and len(run.plays) == 3
     assert all(it.acknowledged and it.syncs and not it.loses for it in run.plays)
@@ -58,6 +58,16 @@ def test_a_sync_that_does_nothing_is_found(
     assert sum(it.lost_count > 0 for it in read_only_run(runs).plays) >= 19
     assert "the first: kill 1, commit 0 of client 0" in " ".join(capsys.readouterr().out.split())
     assert json.loads((tmp_path / "v").read_text())["overall"] == "loses"
+
+
+@pytest.mark.parametrize(("level", "lost"), [("full", 1), ("extra", 0)])
+def test_a_journal_whose_removal_was_not_synced_takes_the_last_commit_with_it(
+    level: str, lost: int, runs: Path
+) -> None:
+    """As SQLite's documentation of `synchronous` has it: only EXTRA syncs the folder after that."""
+    word = f"sqlite?journal_mode=delete&synchronous={level}"
+    assert run_words(["crash", word, "--times", "3", "--within", "0.2s"]) == lost
+    assert {it.lost_count for it in read_only_run(runs).plays} <= {0, lost}
 
 
 @pytest.mark.parametrize(

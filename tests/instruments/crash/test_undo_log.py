@@ -43,10 +43,29 @@ LOST = [
     ("pwrite,a,0,uvwuvw dsync,a,2,xyz pwrite,a,3,rst", "01xyz56789"),
     ("dsync,a,12,xyz", "0123456789\0\0xyz"),
     ("rename,a,b rename,b,a pwrite,a,0,xyz", "0123456789"),
-    ("write,b,xyz fsync,b rename,b,a", "xyz"),
-    ("write,b,xyz rename,b,a", ""),
-    ("close,a unlink,a open,a,O_CREAT|O_RDWR write,a,xyz", ""),
+    ("write,b,xyz fsync,b rename,b,a", "0123456789"),
+    ("write,b,xyz fsync,b rename,b,a syncdir", "xyz"),
+    ("write,b,xyz rename,b,a fsync,b", "xyz"),
+    ("write,b,xyz rename,b,a syncdir", ""),
+    ("close,a unlink,a open,a,O_CREAT|O_RDWR write,a,xyz", "0123456789"),
+    ("close,a unlink,a syncdir open,a,O_CREAT|O_RDWR write,a,xyz syncdir", ""),
     ("close,a unlink,a open,a,O_CREAT|O_RDWR write,a,xyz fsync,a", "xyz"),
+    ("rename,a,b rename,b,c", "0123456789"),
+    ("link,a,b unlink,a", "0123456789"),
+    ("unlink,a write,b,xyz fsync,a", "0123456789"),
+    ("mkdir,d rename,a,d/a", "0123456789"),
+]
+#: Calls to the files that are there after the cut, beside `a`.
+NAMES = [
+    ("write,b,xyz", ""),
+    ("write,b,xyz fsync,b", "b"),
+    ("write,b,xyz syncdir", "b"),
+    ("link,a,b", ""),
+    ("write,b,xyz fsync,b unlink,b", "b"),
+    ("write,b,xyz fsync,b unlink,b syncdir", ""),
+    ("write,b,xyz fsync,b rename,b,c", "b"),
+    ("write,b,xyz fsync,b unlink,b write,c,xyz fsync,c", "c"),
+    ("write,b,xyz write,c,xyz fsync,c write,d,xyz", "b c"),
 ]
 
 
@@ -90,10 +109,20 @@ def test_a_file_is_as_at_its_last_sync(tmp_path: Path, calls: str, text: str) ->
     assert (tmp_path / "data" / "a").read_text() == text
 
 
-def test_a_new_file_that_was_not_synced_is_empty(tmp_path: Path) -> None:
-    cut = play(tmp_path, "write,a,xyz")
+@pytest.mark.parametrize(("calls", "names"), NAMES)
+def test_a_name_lasts_once_its_folder_or_the_new_file_is_synced(
+    tmp_path: Path, calls: str, names: str
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a").write_text("0123456789")
+    play(tmp_path, calls)
+    assert sorted(it.name for it in (tmp_path / "data").iterdir()) == ["a", *names.split()]
+
+
+def test_a_new_file_whose_folder_alone_was_synced_is_empty(tmp_path: Path) -> None:
+    cut = play(tmp_path, "write,a,xyz syncdir write,b,xyz")
     assert (tmp_path / "data" / "a").read_bytes() == b""
-    assert cut.files == 1 and cut.syncs == 0
+    assert (cut.files, cut.syncs, cut.names) == (1, 1, 1)
 
 
 def test_direct_writes_are_lost_too(tmp_path: Path) -> None:
@@ -103,7 +132,7 @@ def test_direct_writes_are_lost_too(tmp_path: Path) -> None:
 
 def test_a_silent_sync_keeps_nothing(tmp_path: Path) -> None:
     cut = play(tmp_path, "write,a,xyz fsync,a dsync,a,0,uvw sync", silent=True)
-    assert (tmp_path / "data" / "a").read_bytes() == b""
+    assert not (tmp_path / "data" / "a").exists()
     assert cut.syncs == 0
 
 

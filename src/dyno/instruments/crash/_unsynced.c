@@ -8,10 +8,12 @@
  * Once `cut` is set, a process that comes here is killed: the power is off at one place of the log,
  * whatever the others do until Dyno kills them.
  *
- * Only regular files below `watched` are remembered, and names at once: what is created, renamed or
- * removed stays so. Each call is made by its number, so that no other library can leave it out. Not
- * seen: stdio, calls that a program makes by number itself, io_uring and io_submit. A writable
- * shared mapping is told by name.
+ * A name that is made, moved or removed is remembered, too: the file behind a name that goes is kept
+ * in the folder `gone`, so that it can come back where its folder was not synced.
+ *
+ * Only regular files below `watched` are remembered. Each call is made by its number, so that no
+ * other library can leave it out. Not seen: stdio, calls that a program makes by number itself,
+ * io_uring and io_submit. A writable shared mapping is told by name.
  *
  * No descriptor of a file that the program has open is closed here: that would drop the process's
  * POSIX locks on it (fcntl_locking(2)). So that old bytes can be read through the program's own,
@@ -43,17 +45,22 @@ static struct state {
     char watched[4096];
     char scratch[256]; /* names that end so are no data: "-shm\0server.log\0\0" */
     uint32_t ready;    /* 0: no lock yet; 1: being made; 2: made */
+    uint32_t gone;     /* files in the folder `gone`, each named by its number from 1 on */
     pthread_mutex_t lock;
 } *state;
 
 /* A record of the log, followed by `length` bytes; as `undo_log.py` reads it. */
-enum kind { IMAGE = 1, SYNC, SYNC_ALL, FRESH, DURABLE, UNSEEN };
+enum kind {
+    IMAGE = 1, SYNC, SYNC_ALL, FRESH, DURABLE, UNSEEN, NAMED, REMOVED, RENAMED, FOLDER_MOVED
+};
 struct record {
     uint32_t magic, kind;
     uint64_t device, inode;
-    uint64_t offset; /* of the image, of the durable range; SYNC: the log's length as it began */
+    uint64_t offset; /* of the image, of the durable range; SYNC: the log's length as it began; of a
+                        name: its folder's inode */
     uint64_t length; /* of the bytes that follow */
-    uint64_t size;   /* IMAGE: the file's size before; DURABLE: the length of the range */
+    uint64_t size;   /* IMAGE: the file's size before; DURABLE: the length of the range; of a name:
+                        the file in `gone`, 0 for none */
 };
 #define MAGIC 0x44594e4fu
 #define CHUNK ((size_t)1 << 20)
@@ -61,6 +68,7 @@ struct record {
 #define LOG_FD_LEAST 1000
 
 static int undo_log = -1;
+static char gone[PATH_MAX - 32];
 /* Old bytes on their way to the log; aligned, for descriptors with O_DIRECT. Guarded by the lock,
  * which all processes share. */
 static char *old;
@@ -88,6 +96,7 @@ __attribute__((constructor)) static void open_log(void)
     char path[4096];
     if (folder == NULL)
         return;
+    snprintf(gone, sizeof gone, "%s/gone", folder);
     snprintf(path, sizeof path, "%s/state", folder);
     int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
     if (file < 0)
@@ -151,11 +160,17 @@ static void append(enum kind kind, const struct stat *file, uint64_t offset, uin
     }
 }
 
+static bool is_below(const char *path, const char *folder)
+{
+    size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && path[length] == '/';
+}
+
 static bool is_data_path(const char *path)
 {
-    size_t length = strlen(state->watched), whole = strlen(path);
-    if (strncmp(path, state->watched, length) != 0 || path[length] != '/')
-        return false;
+    size_t whole = strlen(path);
+    if (!is_below(path, state->watched))
+        return is_below(path, gone);
     for (const char *end = state->scratch; *end; end += strlen(end) + 1)
         if (whole >= strlen(end) && strcmp(path + whole - strlen(end), end) == 0)
             return false;
@@ -179,6 +194,17 @@ static bool is_data(int file, struct stat *found)
     bool is = state != NULL && file >= 0 && file != undo_log &&
               syscall(SYS_fstat, file, found) == 0 && S_ISREG(found->st_mode) &&
               found->st_nlink > 0 && read_path(file, path) && is_data_path(path);
+    errno = kept;
+    return is;
+}
+
+static bool is_data_folder(int file, struct stat *found)
+{
+    char path[PATH_MAX];
+    int kept = errno;
+    bool is = state != NULL && syscall(SYS_fstat, file, found) == 0 && S_ISDIR(found->st_mode) &&
+              read_path(file, path) &&
+              (strcmp(path, state->watched) == 0 || is_below(path, state->watched));
     errno = kept;
     return is;
 }
@@ -376,7 +402,8 @@ int posix_fallocate64(int file, off64_t offset, off64_t length)
 #define FLUSH(file, kind, call)                                     \
     do {                                                            \
         struct stat found = {0}, log;                               \
-        if (state == NULL || ((kind) == SYNC && !is_data(file, &found))) \
+        if (state == NULL || ((kind) == SYNC && !is_data(file, &found) && \
+                              !is_data_folder(file, &found)))       \
             return call;                                            \
         if (state->silent)                                          \
             return 0;                                               \
@@ -416,6 +443,50 @@ void *mmap64(void *begin, size_t length, int rights, int flags, int file, off64_
     return mmap(begin, length, rights, flags, file, offset);
 }
 
+/* A name with its folder: which file it is, and whether that is one of ours. */
+struct name {
+    char path[PATH_MAX];
+    struct stat folder;
+    struct stat file;
+};
+
+static bool find_name(int folder, const char *path, struct name *found)
+{
+    const char *last = strrchr(path, '/');
+    char place[PATH_MAX];
+    int kept = errno;
+    if (state == NULL || strlen(path) >= sizeof place)
+        return false;
+    snprintf(place, sizeof place, "%.*s", last ? (int)(last - path) + 1 : 1, last ? path : ".");
+    int handle = (int)syscall(SYS_openat, folder, place, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool is = handle >= 0 && syscall(SYS_fstat, handle, &found->folder) == 0 &&
+              read_path(handle, found->path);
+    if (handle >= 0)
+        syscall(SYS_close, handle);
+    errno = kept;
+    size_t length = strlen(found->path);
+    if (!is || length + strlen(path) + 2 > sizeof found->path)
+        return false;
+    snprintf(found->path + length, sizeof found->path - length, "/%s", last ? last + 1 : path);
+    return is_data_path(found->path);
+}
+
+static bool read_file(int folder, const char *path, struct stat *found)
+{
+    int kept = errno;
+    bool is = syscall(SYS_newfstatat, folder, path, found, AT_SYMLINK_NOFOLLOW) == 0;
+    errno = kept;
+    return is;
+}
+
+static void append_name(enum kind kind, const struct name *of, const struct stat *file,
+                        const char *more, uint32_t number)
+{
+    char paths[2 * PATH_MAX];
+    int length = snprintf(paths, sizeof paths, "%s%c%s", of->path, 0, more);
+    append(kind, file, of->folder.st_ino, number, paths, (size_t)length);
+}
+
 /* Opens so that old bytes can be read; a file that is new has none, whatever its inode had. */
 static int open_data(int folder, const char *path, int flags, mode_t mode)
 {
@@ -436,8 +507,12 @@ static int open_data(int folder, const char *path, int flags, mode_t mode)
     long file = syscall(SYS_openat, folder, path, wide, mode);
     if (file < 0 && widened && errno == EACCES)
         file = syscall(SYS_openat, folder, path, plain, mode);
-    if (file >= 0 && is_new && is_data((int)file, &found))
+    struct name name;
+    if (file >= 0 && is_new && is_data((int)file, &found)) {
         append(FRESH, &found, 0, 0, NULL, 0);
+        if (find_name(folder, path, &name))
+            append_name(NAMED, &name, &found, "", 0);
+    }
     leave_lock(taken);
     if (file >= 0 && plain != flags && !is_new && ftruncate((int)file, 0) != 0) {
         kept = errno;
@@ -479,27 +554,28 @@ int __openat64_2(int folder, const char *path, int flags)
     return open_data(folder, path, flags, 0);
 }
 
-/* A name that goes, and with it perhaps a file, whose inode another may get. */
-#define REMOVE(folder, path, call)                                                       \
-    do {                                                                                 \
-        struct stat found;                                                               \
-        if (state == NULL)                                                               \
-            return (int)call;                                                            \
-        bool taken = take_lock();                                                        \
-        int kept = errno;                                                                \
-        bool goes = syscall(SYS_newfstatat, folder, path, &found, AT_SYMLINK_NOFOLLOW) == 0 && \
-                    S_ISREG(found.st_mode) && found.st_nlink == 1;                       \
-        errno = kept;                                                                    \
-        long answer = call;                                                              \
-        if (answer == 0 && goes)                                                         \
-            append(FRESH, &found, 0, 0, NULL, 0);                                        \
-        leave_lock(taken);                                                               \
-        return (int)answer;                                                              \
-    } while (0)
+/* Where the file of a name that goes is kept. */
+static uint32_t choose_grave(char path[PATH_MAX])
+{
+    snprintf(path, PATH_MAX, "%s/%u", gone, ++state->gone);
+    return state->gone;
+}
 
 int unlinkat(int folder, const char *path, int flags)
 {
-    REMOVE(folder, path, syscall(SYS_unlinkat, folder, path, flags));
+    struct name name;
+    struct stat file;
+    char grave[PATH_MAX];
+    if (flags & AT_REMOVEDIR || !find_name(folder, path, &name) ||
+        !read_file(folder, path, &file) || !S_ISREG(file.st_mode))
+        return (int)syscall(SYS_unlinkat, folder, path, flags);
+    bool taken = take_lock();
+    uint32_t number = choose_grave(grave);
+    long answer = syscall(SYS_renameat2, folder, path, AT_FDCWD, grave, 0);
+    if (answer == 0)
+        append_name(REMOVED, &name, &file, "", number);
+    leave_lock(taken);
+    return (int)answer;
 }
 
 int unlink(const char *path) { return unlinkat(AT_FDCWD, path, 0); }
@@ -512,7 +588,32 @@ int remove(const char *path)
 
 int renameat2(int from, const char *old_path, int to, const char *path, unsigned flags)
 {
-    REMOVE(to, path, syscall(SYS_renameat2, from, old_path, to, path, flags));
+    struct name name, source;
+    struct stat file, over;
+    char grave[PATH_MAX];
+    bool is_ours = find_name(to, path, &name);
+    find_name(from, old_path, &source);
+    if (!is_ours || !read_file(from, old_path, &file))
+        return (int)syscall(SYS_renameat2, from, old_path, to, path, flags);
+    bool taken = take_lock(), goes = false;
+    uint32_t number = 0;
+    if (S_ISREG(file.st_mode) && read_file(to, path, &over) && S_ISREG(over.st_mode) &&
+        over.st_ino != file.st_ino) {
+        number = choose_grave(grave);
+        goes = syscall(SYS_linkat, to, path, AT_FDCWD, grave, 0) == 0;
+    }
+    long answer = syscall(SYS_renameat2, from, old_path, to, path, flags);
+    if (answer == 0 && S_ISREG(file.st_mode))
+        append_name(RENAMED, &name, &file, source.path, goes ? number : 0);
+    else if (answer == 0)
+        append(FOLDER_MOVED, &file, 0, 0, NULL, 0);
+    else if (goes) {
+        int kept = errno;
+        syscall(SYS_unlinkat, AT_FDCWD, grave, 0);
+        errno = kept;
+    }
+    leave_lock(taken);
+    return (int)answer;
 }
 
 int renameat(int from, const char *old_path, int to, const char *path)
@@ -523,4 +624,23 @@ int renameat(int from, const char *old_path, int to, const char *path)
 int rename(const char *old_path, const char *path)
 {
     return renameat2(AT_FDCWD, old_path, AT_FDCWD, path, 0);
+}
+
+int linkat(int from, const char *old_path, int to, const char *path, int flags)
+{
+    struct name name;
+    struct stat file;
+    if (!find_name(to, path, &name))
+        return (int)syscall(SYS_linkat, from, old_path, to, path, flags);
+    bool taken = take_lock();
+    long answer = syscall(SYS_linkat, from, old_path, to, path, flags);
+    if (answer == 0 && read_file(to, path, &file))
+        append_name(NAMED, &name, &file, "", 0);
+    leave_lock(taken);
+    return (int)answer;
+}
+
+int link(const char *old_path, const char *path)
+{
+    return linkat(AT_FDCWD, old_path, AT_FDCWD, path, 0);
 }

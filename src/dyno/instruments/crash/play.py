@@ -249,6 +249,7 @@ class _Kill:
                 lost_bytes=cut.lost_bytes,
                 files=cut.files,
                 kept_sectors=cut.kept_sectors,
+                names=cut.names,
                 syncs=cut.syncs,
                 unseen=(*unseen, *cut.unseen),
             )

@@ -1,10 +1,11 @@
 """What a power cut leaves of an engine's files: the log of unsynced writes (`_unsynced.c`), and its
 way back to the last sync of each file.
 
-Of a file, what was written after its last sync is undone, the newest first. With `torn`, each
-sector that was not synced stays or goes by chance. Contents and lengths are modelled, names are
-not: a file that was created, renamed or removed is so afterwards, too, as if each folder had been
-synced at once.
+Of a file, what was written after its last sync is undone, the newest first. A name that was made,
+moved or removed is as it was before, unless its folder was synced after that, or the new file
+itself, as journaling file systems have it (ext4, XFS). With a seed, each sector that was not synced
+stays or goes by chance, and so many of the first names stay. A folder's own name is durable at
+once.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import random
 import struct
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -41,6 +43,11 @@ class RecordKind(IntEnum):
     """`enum kind`."""
 
     IMAGE, SYNC, SYNC_ALL, FRESH, DURABLE, UNSEEN = range(1, 7)
+    NAMED, REMOVED, RENAMED, FOLDER_MOVED = range(7, 11)
+
+
+#: What becomes of names.
+NAMES = (RecordKind.NAMED, RecordKind.REMOVED, RecordKind.RENAMED)
 
 
 @dataclass(frozen=True)
@@ -55,11 +62,21 @@ class UndoRecord:
     size: int
     bytes_at: int
 
+    @property
+    def folder(self) -> FileKey:
+        """That of a name."""
+        return self.file[0], self.offset
+
+    def names_file(self, file: FileKey, before: int) -> bool:
+        """Return whether it gave a name to a file before that place of the log."""
+        return self.file == file and self.place < before and self.kind is not RecordKind.REMOVED
+
 
 @dataclass(frozen=True)
 class PowerCut:
     """What was lost: bytes of how many files, and how many sectors stayed by chance; the syncs that
-    were done; and `unseen`, the files that were mapped to be written, of which nothing is known.
+    were done; `unseen`, the files that were mapped to be written, of which nothing is known; and
+    how many `names` are again as they were.
     """
 
     lost_bytes: int
@@ -67,6 +84,7 @@ class PowerCut:
     kept_sectors: int
     syncs: int
     unseen: tuple[str, ...]
+    names: int = 0
 
 
 @dataclass(frozen=True)
@@ -85,6 +103,8 @@ class UnsyncedLayer:
         library = compile_library(Recipe("unsynced", SOURCE, "-O2", ""), say).program
         self.folder.mkdir(exist_ok=True)
         self.folder.chmod(0o711)  # a server may run as another user
+        (self.folder / "gone").mkdir(exist_ok=True)
+        (self.folder / "gone").chmod(0o777)
         ends = b"".join(each.encode() + b"\0" for each in self.scratch)
         watched = os.fsencode(self.watched.resolve())
         if len(watched) > 4000 or len(ends) > 250:
@@ -107,6 +127,10 @@ class UnsyncedLayer:
         """
         with (self.folder / "undo").open("rb") as log:
             entries = list(_read_entries(log.fileno()))
+            names = _list_undurable_names(entries)
+            kept_names = random.Random(torn_seed).randint(0, len(names)) if torn_seed else 0
+            for it in reversed(names[kept_names:]):
+                self._take_name_back(it, os.pread(log.fileno(), it.length, it.bytes_at))
             paths = _find_paths(self.watched)
             histories = _select_unsynced(entries)
             taken = [
@@ -119,13 +143,26 @@ class UnsyncedLayer:
                 for it in entries
                 if it.kind is RecordKind.UNSEEN
             }
-        names = sorted(os.path.relpath(os.fsdecode(it), self.watched.resolve()) for it in unseen)
+        told = sorted(os.path.relpath(os.fsdecode(it), self.watched.resolve()) for it in unseen)
         syncs = sum(
             it.kind in (RecordKind.SYNC, RecordKind.SYNC_ALL, RecordKind.DURABLE) for it in entries
         )
         kept = sum(it.kept for it in taken)
         lost_bytes = SECTOR * (sum(it.sectors for it in taken) - kept)
-        return PowerCut(lost_bytes, len(taken), kept, syncs, tuple(names))
+        lost_names = len(names) - kept_names
+        return PowerCut(lost_bytes, len(taken), kept, syncs, tuple(told), lost_names)
+
+    def _take_name_back(self, it: UndoRecord, paths: bytes) -> None:
+        """A folder that was removed since takes its names with it."""
+        new, _, old = (Path(os.fsdecode(each)) for each in paths.partition(b"\0"))
+        kept = self.folder / "gone" / str(it.size)
+        with suppress(FileNotFoundError):
+            if it.kind is RecordKind.NAMED:
+                new.unlink()
+            elif it.kind is RecordKind.RENAMED:
+                new.rename(old)
+            if it.size:
+                kept.rename(new)
 
 
 def _read_entries(log: int) -> Iterator[UndoRecord]:
@@ -142,6 +179,23 @@ def _read_entries(log: int) -> Iterator[UndoRecord]:
             return
         yield UndoRecord(at, RecordKind(kind), (device, inode), offset, length, size, begins)
         at = begins + length
+
+
+def _list_undurable_names(records: Sequence[UndoRecord]) -> list[UndoRecord]:
+    """Return what was done to names and not synced, in its order."""
+    left: list[UndoRecord] = []
+    for it in records:
+        if it.kind in NAMES:
+            left.append(it)
+        elif it.kind is RecordKind.SYNC:
+            own = {each.folder for each in left if each.names_file(it.file, it.offset)}
+            folders = {it.file, *own}
+            left = [each for each in left if each.place >= it.offset or each.folder not in folders]
+        elif it.kind is RecordKind.SYNC_ALL:
+            left = [each for each in left if each.place >= it.offset]
+        elif it.kind is RecordKind.FOLDER_MOVED:
+            left = []
+    return left
 
 
 def _find_paths(watched: Path) -> dict[FileKey, Path]:

@@ -17,8 +17,7 @@ from dyno.record.verdict import Overall
 COUNTS = ("lost_count", "torn_count")
 #: What a kill does not tell.
 UNSEEN = {
-    "names": "whether created, renamed or removed files outlive a cut without a sync of their"
-    " folder: names are durable at once here",
+    "folders": "whether a folder that was made, moved or removed outlives a cut: it does so here",
     "standard streams": "writes by stdio (fopen, fwrite) are kept whether synced or not",
     "hardware": "what the disk itself does with a sync: a cut of its power is needed for that",
 }
@@ -95,12 +94,14 @@ def list_findings(run: CrashRun) -> list[Finding]:
     elif run.plays:
         syncs = sum(it.syncs for it in run.plays)
         told = f"{syncs:,} syncs seen, and no writes by a mapping, io_uring or io_submit"
+        if names := sum(it.names for it in run.plays):
+            told = f"{told}; {names:,} names of files taken back"
         found.append(Finding("layer", "sound", told))
     if unknown := [name for play in run.plays for name in play.unknown]:
         told = f"the engine has what nobody asked for: {unknown[0]}"
         found.append(Finding("ledger", "invalid", told))
-    if run.plays and not any(it.lost_bytes for it in run.plays):
-        told = "no kill took anything from a file: all was synced by then"
+    if run.plays and not any(it.lost_bytes or it.names for it in run.plays):
+        told = "no kill took anything from the files: all was synced by then"
         found.append(Finding("cut", "doubtful", told))
     if run.silent:
         told = "syncs did nothing (--silent-sync), so what is lost says nothing of the engine"
