@@ -191,9 +191,10 @@ class DifferPlayer:
     def _take(self, number: int, script: list[MadeStatement], difference: AnswerDifference) -> None:
         """Count a difference that is known, reduce one that may be new."""
         known = explain(self.changes, difference, [it.sql for it in script], reduced=False)
-        if known and self._count(known.what):
-            return
         signature = difference.signature
+        # two types tell as much as a script: the first one stands for all of them
+        if (known and self._count(known.what)) or (difference.types and self._count(signature)):
+            return
         if self.stale[signature] >= STALE:
             self._add_count("unreduced")
             return
@@ -257,7 +258,7 @@ class DifferPlayer:
             script=tuple(texts),
             ours=last.ours,
             theirs=last.theirs,
-            signature=f"{last.signature} {skeleton}",
+            signature=last.signature if last.types else f"{last.signature} {skeleton}",
             statements=len(script),
             trials=reducer.trials,
             is_whole=reducer.is_left,

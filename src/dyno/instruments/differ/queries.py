@@ -357,7 +357,8 @@ class QueryMaker:
         if any(it.text in made for it in scope.columns):
             return made
         known = [it for it in scope.columns if sort in (it.sort, "any")]
-        return self.rng.choice(known).text if known else f"({made})"
+        # a number by itself would be a place in the list
+        return self.rng.choice(known).text if known else f"({made} + 0)" if sort == "int" else made
 
     def make_read(self) -> SqlNode:
         """A whole query, at times ordered; cut only where the order is total."""

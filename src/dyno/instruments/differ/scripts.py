@@ -42,6 +42,11 @@ class _Table:
         named = (ScopeColumn(it.name, it.sort, it.tag) for it in self.columns)
         return TableShape(self.name, (ScopeColumn("id", "int"), *named), "id")
 
+    def name_scope(self, name: str) -> Scope:
+        """Its columns under a name of it."""
+        named = (ScopeColumn(f"{name}.{it.name}", it.sort, it.tag) for it in self.columns)
+        return Scope((ScopeColumn(f"{name}.id", "int"), *named))
+
 
 @dataclass
 class ScriptMaker:
@@ -263,7 +268,8 @@ class ScriptMaker:
     def _make_write(self, table: _Table) -> MadeStatement:
         kind = self.rng.choice(("insert", "insert", "select", "update", "update", "delete"))
         free = [it for it in table.columns if it.free]
-        scope = Scope((ScopeColumn("id", "int"), *table.shape.columns[1:]))
+        # by their table: in a subquery a bare name may be of another
+        scope = table.name_scope(table.name)
         where = make_optional(" WHERE ", self.make_query.make_expression("bool", scope, 2))
         if kind == "update" and free:
             chosen = self.rng.sample(free, min(len(free), self.rng.choice((1, 1, 2))))
@@ -310,12 +316,7 @@ class ScriptMaker:
         """Rows of another table, by its keys, which are moved to where none is."""
         source = self.rng.choice(self.tables)
         offset = 100 * (1 + self.rng.randrange(50))
-        scope = Scope(
-            (
-                ScopeColumn("s.id", "int"),
-                *(ScopeColumn(f"s.{it.name}", it.sort, it.tag) for it in source.columns),
-            )
-        )
+        scope = source.name_scope("s")
         names = [SqlNode(("id",)), *(SqlNode((it.name,), tag=it.tag) for it in table.columns)]
         items = [SqlNode((f"s.id + {offset}",))]
         for it in table.columns:
