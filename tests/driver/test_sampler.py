@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from processes import wait_for
 
 from dyno.driver.sampler import CpuSampler
 from dyno.errors import HostError
+from dyno.profile.debug_files import find_debug_folders
 from dyno.record.profile import CpuProfile
 
 #: A shell that forks another, which burns CPU; the first waits.
@@ -160,3 +162,40 @@ def test_functions_of_a_stripped_program_have_the_names_of_its_debug_file(tmp_pa
             process.kill()
     own = [{each.name for each in it.functions if "busy" in each.module} for it in (without, named)]
     assert own == [{""}, {"hidden"}]
+
+
+#: Copies in a loop, by the C library's function for this processor, which keeps no frame.
+COPYING_C = """
+#include <string.h>
+static char from[1 << 16], to[1 << 16];
+__attribute__((noinline)) void copy_rows(void) {
+    for (;;) {
+        memmove(to, from, sizeof to);
+        __asm__ volatile("" : : : "memory");
+    }
+}
+int main(void) { copy_rows(); return 0; }
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the return address is in a register")
+def test_a_leaf_of_the_c_library_has_its_caller_without_frame_pointers(tmp_path: Path) -> None:
+    debug = find_debug_folders(lambda _: None)
+    copying, source = tmp_path / "copying", tmp_path / "copying.c"
+    source.write_text(COPYING_C)
+    flags = ["-O2", "-fomit-frame-pointer", "-fno-builtin"]
+    subprocess.run(["cc", *flags, "-o", copying, source], check=True, timeout=60)
+    with subprocess.Popen([copying]) as process, CpuSampler(FINE_NS, debug) as sampler:
+        try:
+            (profile,) = sample(sampler, process.pid, stacks=True)
+        finally:
+            process.kill()
+    names = [each.name for each in profile.functions]
+    if not any(name.startswith("__mem") for name in names):
+        pytest.skip("the C library's debug file is not here")
+    called = [
+        names[stack.frames[-2]]
+        for stack in profile.stacks
+        if len(stack.frames) > 1 and names[stack.frames[-1]].startswith("__mem")
+    ]
+    assert called and set(called) == {"copy_rows"}

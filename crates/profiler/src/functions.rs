@@ -9,7 +9,7 @@ use blazesym::symbolize::{Input, Sym, Symbolized, Symbolizer};
 
 use crate::files::ProcessFiles;
 use crate::profile::{Function, Profile, Slice, Stack};
-use crate::sampling::{KERNEL_STARTS, Samples};
+use crate::sampling::{KERNEL_STARTS, Samples, TOP_OF_STACK};
 
 /// The module of the kernel's functions.
 const KERNEL: &str = "[kernel]";
@@ -59,7 +59,12 @@ impl FunctionNames {
         let mut stacks: HashMap<Vec<usize>, u64> = HashMap::new();
         let mut all = 0;
         for (pid, chain, count) in &samples.counts {
-            let frames: Vec<usize> = chain.iter().map(|&ip| found.places[&(*pid, ip)]).collect();
+            let mut frames: Vec<usize> =
+                chain.iter().map(|&ip| found.places[&(*pid, ip)]).collect();
+            let has_top = chain.get(1).is_some_and(|ip| (TOP_OF_STACK..KERNEL_STARTS).contains(ip));
+            if has_top && !keeps_no_frame(&found.functions[frames[0]].name) {
+                frames.remove(1);
+            }
             if let Some(&innermost) = frames.first() {
                 found.functions[innermost].samples += count;
                 all += count;
@@ -188,17 +193,25 @@ impl Naming {
     }
 }
 
+/// Is it a function of the C library's that is written in assembler and pushes nothing? Others may
+/// have anything on top of their stack.
+fn keeps_no_frame(name: &str) -> bool {
+    let name = name.trim_start_matches('_');
+    ["mem", "str", "wmem", "wcs"].iter().any(|family| name.starts_with(family))
+        && ["_avx", "_evex", "_sse", "_erms"].iter().any(|variant| name.contains(variant))
+}
+
 /// Which file lies at an address of a process, and the place in it. The kernel's is the address.
 fn find_place(samples: &Samples, pid: u32, ip: u64) -> Place {
     if ip >= KERNEL_STARTS {
         return (KERNEL.to_owned(), ip);
     }
+    let ip = ip & !TOP_OF_STACK;
     let mut mappings = samples.mappings.iter().filter(|(of, _)| *of == pid);
     let mut roots = samples.mappings.iter().filter(|(of, _)| *of == samples.root);
     let found = mappings.find_map(|(_, maps)| maps.find(ip));
     let found = found.or_else(|| roots.find_map(|(_, maps)| maps.find(ip)));
-    let (file, offset) = found.unwrap_or(("", ip));
-    (file.to_owned(), offset)
+    found.map_or_else(|| (String::new(), ip), |place| (place.path.to_owned(), place.offset))
 }
 
 /// A file's symbols, or its debug information, too.

@@ -9,6 +9,26 @@ struct Mapping {
     end: u64,
     offset: u64,
     path: String,
+    executable: bool,
+}
+
+/// What lies at an address.
+#[derive(Debug, PartialEq, Eq)]
+pub struct MappedPlace<'a> {
+    /// The file; empty where memory has none: code that was made at run time.
+    pub path: &'a str,
+    /// The place in it, in bytes.
+    pub offset: u64,
+    /// Whether it may be executed.
+    pub executable: bool,
+}
+
+impl MappedPlace<'_> {
+    /// Is it the C library, glibc's or musl's?
+    pub fn is_c_library(&self) -> bool {
+        let name = self.path.rsplit('/').next().unwrap_or_default();
+        name.starts_with("libc.") || name.starts_with("libc-") || name.starts_with("ld-musl")
+    }
 }
 
 /// The mappings of a process, by address.
@@ -28,20 +48,22 @@ impl Mappings {
         Self(all)
     }
 
-    /// The file at `address`, and the place in it in bytes. The name is empty where memory has
-    /// no file: code that was made at run time.
-    pub fn find(&self, address: u64) -> Option<(&str, u64)> {
+    /// What lies at `address`.
+    pub fn find(&self, address: u64) -> Option<MappedPlace<'_>> {
         let next = self.0.partition_point(|mapping| mapping.start <= address);
         let mapping = self.0.get(next.checked_sub(1)?)?;
-        (address < mapping.end)
-            .then(|| (mapping.path.as_str(), address - mapping.start + mapping.offset))
+        (address < mapping.end).then(|| MappedPlace {
+            path: &mapping.path,
+            offset: address - mapping.start + mapping.offset,
+            executable: mapping.executable,
+        })
     }
 }
 
 fn parse_line(line: &str) -> Option<Mapping> {
     let mut words = line.splitn(6, ' ');
     let (start, end) = words.next()?.split_once('-')?;
-    let _permissions = words.next()?;
+    let permissions = words.next()?;
     let offset = words.next()?;
     let _device = words.next()?;
     let _inode = words.next()?;
@@ -51,6 +73,7 @@ fn parse_line(line: &str) -> Option<Mapping> {
         end: u64::from_str_radix(end, 16).ok()?,
         offset: u64::from_str_radix(offset, 16).ok()?,
         path: path.to_owned(),
+        executable: permissions.contains('x'),
     })
 }
 
@@ -68,11 +91,13 @@ b000-c000 r-xp 00000000 fe:01 13                         /opt/mysqld (deleted)
     #[test]
     fn an_address_is_a_place_in_the_file_that_is_mapped_there() {
         let maps = Mappings::parse(MAPS);
-        assert_eq!(maps.find(0x6010), Some(("/opt/with blank/mysqld", 0x1010)));
-        assert_eq!(maps.find(0x9001), Some(("", 1)));
-        assert_eq!(maps.find(0xa000), None);
+        let find = |address| maps.find(address).map(|it| (it.path, it.offset, it.executable));
+        assert_eq!(find(0x6010), Some(("/opt/with blank/mysqld", 0x1010, true)));
+        assert_eq!(find(0x5010), Some(("/opt/with blank/mysqld", 0x10, false)));
+        assert_eq!(find(0x9001), Some(("", 1, true)));
+        assert_eq!(find(0xa000), None);
         // another file may lie at that path by now: it keeps the mark
-        assert_eq!(maps.find(0xb001), Some(("/opt/mysqld (deleted)", 1)));
-        assert_eq!(maps.find(0x4fff), None);
+        assert_eq!(find(0xb001), Some(("/opt/mysqld (deleted)", 1, true)));
+        assert_eq!(find(0x4fff), None);
     }
 }

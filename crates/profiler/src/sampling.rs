@@ -34,6 +34,13 @@ pub const KERNEL_STARTS: u64 = 1 << 63;
 /// The kernel marks where a chain changes between user and kernel by addresses above this.
 const CONTEXT_MARKS: u64 = u64::MAX - 4095;
 
+/// Marks the address on top of a stack, which is a leaf's return address if the leaf keeps no
+/// frame: addresses of processes end below it.
+pub const TOP_OF_STACK: u64 = 1 << 62;
+
+/// How much of a stack is copied with a sample: its top, where x86-64 has the return address.
+const TOP_BYTES: u32 = 8;
+
 /// Innermost address first; without callers a single one.
 type Chain = Box<[u64]>;
 
@@ -200,7 +207,11 @@ impl Sampling {
                         if let Some(root) = ring.root {
                             self.owners.entry(pid).or_insert(root);
                         }
-                        let chain = sample.callchain().map_or_else(|| [ip].into(), keep_places);
+                        let top = sample.stack_user().and_then(|it| it.first_chunk());
+                        let top = top.map(|&bytes| u64::from_ne_bytes(bytes));
+                        let top = top.filter(|&top| is_called_by(&self.mappings, ip, top));
+                        let keep = |chain: &[u64]| keep_places(chain, top);
+                        let chain = sample.callchain().map_or_else(|| [ip].into(), keep);
                         *stretch.counts.entry((pid, chain)).or_default() += 1;
                     }
                     Record::Fork(fork) => self.forks.push((fork.pid, fork.ppid)),
@@ -346,10 +357,22 @@ fn describe_refusal(paranoid: &str) -> String {
     }
 }
 
-/// The places of a chain, without the kernel's marks in it.
-fn keep_places(chain: &[u64]) -> Chain {
-    let places = chain.iter().copied();
-    places.filter(|&place| place < CONTEXT_MARKS).collect()
+/// The places of a chain, without the kernel's marks in it; behind the innermost one the `top` of
+/// the stack, where the chain has not got it.
+fn keep_places(chain: &[u64], top: Option<u64>) -> Chain {
+    let mut places: Vec<u64> = chain.iter().copied().filter(|&it| it < CONTEXT_MARKS).collect();
+    if let Some(top) = top.filter(|top| !places.is_empty() && places.get(1) != Some(top)) {
+        places.insert(1, TOP_OF_STACK | top);
+    }
+    places.into()
+}
+
+/// Is the C library executed at `ip`, and code at `top` of the stack, as any of the processes has
+/// them? Those that one forked have its mappings.
+fn is_called_by(mappings: &[(u32, Arc<Mappings>)], ip: u64, top: u64) -> bool {
+    let is_code = |maps: &Mappings, at| maps.find(at).is_some_and(|found| found.executable);
+    let is_library = |maps: &Mappings| maps.find(ip).is_some_and(|found| found.is_c_library());
+    mappings.iter().any(|(_, maps)| is_library(maps) && is_code(maps, top))
 }
 
 fn open_cpus(request: &Request, cpus: &[usize]) -> std::io::Result<Vec<Ring>> {
@@ -412,6 +435,12 @@ fn describe_event(request: &Request, kernel: bool) -> Builder<'static> {
     event.sample_period(request.period_ns).sample(SampleFlag::IP | SampleFlag::TID).enabled(false);
     if request.stacks {
         event.sample(SampleFlag::CALLCHAIN);
+        if cfg!(target_arch = "x86_64") {
+            // a weight follows the stack, since perf-event-data 0.1.8 takes an empty one, a kernel
+            // thread's, for the end of a record that ends with it
+            let flags = SampleFlag::STACK_USER | SampleFlag::WEIGHT;
+            event.sample(flags).sample_stack_user(TOP_BYTES);
+        }
     }
     if kernel {
         event.include_kernel();
@@ -428,6 +457,16 @@ mod tests {
         let mut owners = HashMap::from([(1, 0), (9, 1)]);
         inherit_owners(&mut owners, &[(3, 2), (2, 1), (8, 9), (5, 4)]);
         assert_eq!(owners, HashMap::from([(1, 0), (2, 0), (3, 0), (9, 1), (8, 1)]));
+    }
+
+    #[test]
+    fn the_top_of_a_stack_stands_behind_the_innermost_place_where_the_chain_has_not_got_it() {
+        let marks = [CONTEXT_MARKS, 7, 9];
+        assert_eq!(*keep_places(&marks, None), [7, 9]);
+        assert_eq!(*keep_places(&marks, Some(8)), [7, TOP_OF_STACK | 8, 9]);
+        assert_eq!(*keep_places(&marks, Some(9)), [7, 9]);
+        assert_eq!(*keep_places(&[7], Some(9)), [7, TOP_OF_STACK | 9]);
+        assert_eq!(*keep_places(&[], Some(9)), [0; 0]);
     }
 
     #[test]

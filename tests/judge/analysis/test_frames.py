@@ -7,13 +7,14 @@ from fakes import make_run
 from msgspec.structs import replace
 from sampled_trials import ENGINE, change, make_sampled, vary
 
-from dyno.judge.analysis.cpu_samples import SampledPhase, list_sampled_phases
+from dyno.judge.analysis.cpu_samples import CodePlace, SampledPhase, list_sampled_phases
 from dyno.judge.analysis.frames import (
     FRAMES_MOST,
     Frame,
     FrameTree,
     build_flat_frames,
     build_stack_frames,
+    find_callers,
 )
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interim_analyses import InterimAnalyses
@@ -108,3 +109,15 @@ def test_a_deep_tree_is_pruned_and_what_is_left_out_is_counted() -> None:
     drawn = sum(1 for _ in tree.root.list_all())
     assert drawn <= FRAMES_MOST + 3 and tree.left_out > 0
     assert np.isclose(tree.root.base_ns, phase.base_ns)
+
+
+def test_a_function_of_the_c_library_has_the_caller_that_took_most_of_it() -> None:
+    move = ("__memmove_avx_unaligned_erms", "C library")
+    named = [("read_row", "executor"), ("sort", "executor"), ("malloc", "allocation"), move]
+    functions = tuple(
+        ProfiledFunction(name, "engine", at, "", 1, layer) for at, (name, layer) in enumerate(named)
+    )
+    met = {(0, 3): 20, (1, 0, 3): 10, (0, 1, 3): 10, (0, 1): 50, (3,): 90, (0, 2): 5}
+    stacks = tuple(ProfiledStack(frames, samples) for frames, samples in met.items())
+    found = find_callers(CpuProfile(185, 0, 1_000, functions, stacks))
+    assert found == {CodePlace(move[1], move[0]): ("read_row", 0.75)}

@@ -11,6 +11,7 @@ own code does.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -95,6 +96,28 @@ def _list_caller_shares(profile: CpuProfile) -> dict[CodePlace, dict[Path, float
     return {
         place: {path: count / ways.total() for path, count in ways.items()}
         for place, ways in counts.items()
+    }
+
+
+#: Functions of the C library that keep no frame, so that the sampler saw who called them. Of others
+#: it knows the callers whose frames it met, who need not be the nearest.
+LEAF = re.compile(r"__w?(?:mem|str|wcs)\w*_(?:avx|evex|sse|erms)")
+
+
+def find_callers(profile: CpuProfile) -> dict[CodePlace, tuple[str, float]]:
+    """Return for each leaf of the C library which function called it most, and in which share of
+    its samples with a caller.
+    """
+    callers: dict[CodePlace, Counter[str]] = defaultdict(Counter)
+    places = [name_place(function) for function in profile.functions]
+    for stack in profile.stacks:
+        *_, caller, function = [CodePlace("", ""), *(places[at] for at in stack.frames)]
+        if caller.name and LEAF.match(function.name):
+            callers[function][caller.name] += stack.samples
+    return {
+        place: (name, samples / found.total())
+        for place, found in callers.items()
+        for name, samples in found.most_common(1)
     }
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from types import MappingProxyType
 
 from dyno import numbers
-from dyno.judge.analysis.cpu_samples import list_sampled_phases
-from dyno.judge.analysis.frames import build_flat_frames, build_stack_frames
+from dyno.judge.analysis.cpu_samples import CodePlace, list_sampled_phases
+from dyno.judge.analysis.frames import build_flat_frames, build_stack_frames, find_callers
 from dyno.judge.analysis.layer_words import (
     describe_cpu_sampling,
     describe_explained,
@@ -27,6 +28,8 @@ FLAMES_MOST = 4
 EVENTS_NAMED = 3
 #: How a layer's word is to be taken.
 TONES: dict[str, doc.Tone] = {"costlier": "bad", "cheaper": "good", "undecided": ""}
+#: Where callers were not sampled.
+NO_CALLERS: Mapping[CodePlace, tuple[str, float]] = MappingProxyType({})
 #: What stands behind the tables.
 METHOD = (
     "Plans are what each engine answers to EXPLAIN before the first and after the last phase, "
@@ -138,12 +141,14 @@ def _list_layers(book: Book, cause: Cause) -> Iterator[doc.Block]:
     }
     for at, cpu in enumerate(cause.cpu):
         anchor = _name_anchor(book, cause, "layers", at)
-        yield from build_layers(cpu, design.base, words.format_level(book.run), anchor)
+        own = book.find_stacks(cause.candidate, cpu.workload, cpu.phase)
+        callers = find_callers(own) if own else {}
+        yield from build_layers(cpu, design.base, words.format_level(book.run), anchor, callers)
         phase = sampled.get((cpu.workload, cpu.phase))
         if phase is None or at >= FLAMES_MOST:
             continue
         sides = design.base, cause.candidate
-        base, own = (book.find_stacks(side, cpu.workload, cpu.phase) for side in sides)
+        base = book.find_stacks(design.base, cpu.workload, cpu.phase)
         has_stacks = base and own
         tree = build_flat_frames(phase, analyses)
         if base and own:
@@ -169,8 +174,22 @@ def build_first_layers(book: Book) -> list[doc.Block]:
     return [block for table in tables for block in (doc.Prose(""), table)]
 
 
-def build_layers(cpu: CpuDifference, base: str, level: str, anchor: str) -> Iterator[doc.Block]:
-    """The whole, its layers, and behind a fold the functions of each."""
+def build_layers(
+    cpu: CpuDifference,
+    base: str,
+    level: str,
+    anchor: str,
+    callers: Mapping[CodePlace, tuple[str, float]] = NO_CALLERS,
+) -> Iterator[doc.Block]:
+    """The whole, its layers, and behind a fold the functions of each, those of the C library with
+    whom `callers` has for them.
+    """
+
+    def name(function: FunctionDifference) -> str:
+        caller, share = callers.get(CodePlace(function.layer, function.name), ("", 0.0))
+        called = f" (called by {caller}, {100 * share:.0f} %)" if caller else ""
+        return function.name + called
+
     heads = (base, cpu.candidate, "difference", level)
     title = (
         f"CPU time of an operation by layer, {cpu.candidate} against {base}: "
@@ -190,7 +209,7 @@ def build_layers(cpu: CpuDifference, base: str, level: str, anchor: str) -> Iter
     for layer in cpu.layers:
         functions += [doc.Group(layer.layer)] if layer.functions else []
         functions += (
-            (it.name, *_format_times(cpu, it), "yes" if it.differs else "")
+            (name(it), *_format_times(cpu, it), "yes" if it.differs else "")
             for it in layer.functions
         )
     if functions:
