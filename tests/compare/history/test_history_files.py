@@ -41,7 +41,9 @@ def test_json_reads_back_as_the_record_and_holds_every_point(runs: Path, tmp_pat
     assert short.alike["host's cpu"] == "four of them"
 
 
-def test_a_fresh_comparison_is_played_and_judged_as_the_nights_were(tmp_path: Path) -> None:
+def test_a_fresh_comparison_is_judged_as_the_nights_were_by_as_many_blocks_as_it_takes(
+    tmp_path: Path,
+) -> None:
     """Its conditions would else be others, and it would neither confirm nor reject."""
     limits = {"foreign_percent": 100.0, "steal_percent": 2.0}
     design = {"quick": True, "limits": limits}
@@ -49,8 +51,12 @@ def test_a_fresh_comparison_is_played_and_judged_as_the_nights_were(tmp_path: Pa
     file = tmp_path / "history.json"
     assert run_words(["history", str(tmp_path / "runs"), "--json", str(file)]) == 0
     (series,) = decode.decode(History, json.loads(file.read_text())).series
-    told = "dyno compare null@1.6 null@1.7 -w select.lua --quick --limit foreign_percent=100"
+    told = "dyno compare null@1.6 null@1.7 -w select.lua --limit foreign_percent=100"
     assert series.flagged_changes[0].confirm == told
+    write_run(tmp_path / "runs", 20, {"1.6": 0.0, "1.7": 0.05}, 10, design={"limits": limits})
+    assert run_words(["history", str(tmp_path / "runs"), "--json", str(file)]) == 0
+    (series,) = decode.decode(History, json.loads(file.read_text())).series
+    assert (trial := series.flagged_changes[0].trial) and trial.verdict == "slower"
 
 
 def test_the_page_says_what_the_terminal_says(

@@ -37,7 +37,6 @@ def find_conditions(run: Run, workload: WorkloadPlan, candidate: Candidate) -> N
     turns were taken, since what counts of a phase differs.
     """
     found = {"script": workload.script_sha256[:8], "driver": run.driver_sha256[:8]}
-    found |= {"length": "quick"} if run.design.quick else {}
     found |= _describe_turns(run.design.interleaving) if run.design.interleaving else {}
     metric = Metric(workload.name, "", "", "", "", "lower")
     played = (workload.options, run.design.controls, found)

@@ -203,9 +203,10 @@ def _build_point(
 
 
 def _find_words(design: Design) -> tuple[str, ...]:
-    """The options by which a run's blocks were played and judged as no default asks."""
-    words = ["--quick"] if design.quick else []
-    words += ["--by", design.by] if design.by != "time" else []
+    """The options by which a run was judged as no default asks: quick nights are the same series,
+    by their workload's options, and more blocks decide.
+    """
+    words = ["--by", design.by] if design.by != "time" else []
     for name, limit in design.limits.items():
         if limit not in (LIMITS.get(name), LIMITS_INTERLEAVED.get(name)):
             words += ["--limit", f"{name}={limit:g}"]
