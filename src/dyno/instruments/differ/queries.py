@@ -109,7 +109,7 @@ class QueryMaker:
             elif text == "keys":
                 keys = [SqlNode((it.text,), tag=it.tag) for it in scope.keys]
                 parts.append(make_list(keys, kept=True))
-            elif text in ("total", "order", "frame"):
+            elif text in ("total", "order", "frame", "rows"):
                 parts.append(self._make_window(text, scope, depth))
             else:
                 parts.append(self.make_expression(text, scope, depth))
@@ -157,7 +157,9 @@ class QueryMaker:
         return SqlNode(("SELECT ", items, " FROM ", source, where), "inner")
 
     def _make_window(self, kind: str, scope: Scope, depth: int) -> SqlNode:
-        """What stands behind OVER: `total` orders by the keys too, `frame` has a frame."""
+        """What stands behind OVER: `total` orders by the keys too, so do `rows`, which have a frame
+        of rows, and `frame` unless it is one of ranges.
+        """
         sort = self.rng.choice(self.dialect.sorts)
         parts: list[str | SqlNode] = ["("]
         if self.is_in(50):
@@ -180,7 +182,7 @@ class QueryMaker:
             return SqlNode((*parts, "ORDER BY ", key, direction, make_optional(frame), ")"))
         # the keys stay: without them the rows would have no order
         whole = SqlNode((*parts, make_list(elements, "ORDER BY ", kept=True)))
-        frame_node = make_optional(self._draw_frame()) if kind == "frame" else ""
+        frame_node = make_optional(self._draw_frame()) if kind in ("frame", "rows") else ""
         return SqlNode((whole, frame_node, ")"))
 
     def _draw_frame(self) -> str:
