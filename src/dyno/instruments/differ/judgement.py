@@ -53,6 +53,13 @@ class AnswerDifference:
         return f"{self.kind}: {self.side} {_OWN_WORDS.sub('?', self.error)}{self.types}"
 
     @property
+    def tells_enough(self) -> bool:
+        """Return whether the signature names the cause as well as a script would: an error's words,
+        or two types. What a crash says last is none.
+        """
+        return bool(self.types or self.error) and self.kind not in ("crash", "hang")
+
+    @property
     def side(self) -> str:
         """Who refuses, where one side alone does."""
         if not self.error:

@@ -192,8 +192,9 @@ class DifferPlayer:
         """Count a difference that is known, reduce one that may be new."""
         known = explain(self.changes, difference, [it.sql for it in script], reduced=False)
         signature = difference.signature
-        # two types tell as much as a script: the first one stands for all of them
-        if (known and self._count(known.what)) or (difference.types and self._count(signature)):
+        if known and self._count(known.what):
+            return
+        if difference.tells_enough and self._count(signature):
             return
         if self.stale[signature] >= STALE:
             self._add_count("unreduced")
@@ -258,7 +259,7 @@ class DifferPlayer:
             script=tuple(texts),
             ours=last.ours,
             theirs=last.theirs,
-            signature=last.signature if last.types else f"{last.signature} {skeleton}",
+            signature=wanted if last.tells_enough else f"{wanted} {skeleton}",
             statements=len(script),
             trials=reducer.trials,
             is_whole=reducer.is_left,
