@@ -63,8 +63,8 @@ def _with_stars(word: bytes) -> bytes:
 
 
 EPILOG = """\b
-Exit codes of `compare`, `count` (of *heavier*), `disk`, `resume`, `run --gate`, `history --gate`,
-`report --strict`, and of `sysbench` and `pgbench` with `--compare`:
+Exit codes of `compare`, `count` (of *heavier*), `crash` (of *loses*), `disk`, `resume`,
+`run --gate`, `history --gate`, `report --strict`, and of `sysbench` and `pgbench` with `--compare`:
    0  not slower (or faster)     64  wrong word, number, file or host
    1  slower                     70  a fault of Dyno's own
    2  inconclusive              130  interrupted

@@ -135,7 +135,10 @@ INNODB |= {"innodb_doublewrite": "ON", "autocommit": "ON"}
     [
         ("sqlite", {"journal_mode": "wal", "synchronous": "normal"}, 2),
         ("sqlite", {"journal_mode": "wal", "synchronous": "full"}, 3),
-        ("sqlite", {"journal_mode": "delete", "synchronous": "normal"}, 3),
+        ("sqlite", {"journal_mode": "delete", "synchronous": "extra"}, 3),
+        ("sqlite", {"journal_mode": "delete", "synchronous": "full"}, 2),
+        ("sqlite", {"journal_mode": "truncate", "synchronous": "full"}, 3),
+        ("sqlite", {"journal_mode": "truncate", "synchronous": "normal"}, 2),
         ("sqlite", {"journal_mode": "delete", "synchronous": "off"}, 1),
         ("sqlite", {"journal_mode": "memory", "synchronous": "full"}, 0),
         ("sqlite", {"journal_mode": "off", "synchronous": "full"}, 0),

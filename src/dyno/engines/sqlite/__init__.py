@@ -296,9 +296,9 @@ class Engine(ExplainsSqlitePath):
     ) -> DataCondition:
         """The file with its log; the cache of one connection; what the journal saves.
 
-        SQLite's documentation of `synchronous`: only `off` leaves all to the kernel; in a
-        write-ahead log `normal` flushes at checkpoints. A journal in memory dies with the program,
-        and without one (`off`) a commit cannot even be undone half-way.
+        SQLite's documentation of `synchronous`: only `off` leaves all to the kernel; `normal` does
+        not wait for the end of a commit (`dyno crash` finds that). A journal in memory dies with
+        the program, and without one (`off`) a commit cannot even be undone half-way.
         """
         del requested
         decided_by = {name: reported[name] for name in ("journal_mode", "synchronous")}
@@ -317,7 +317,9 @@ def _rank_safety(journal_mode: str, synchronous: str) -> int:
         return 0
     if synchronous == "off":
         return 1
-    return 2 if journal_mode == "wal" and synchronous == "normal" else 3
+    # a commit ends with the journal: where it is deleted, EXTRA alone syncs its folder after that
+    is_synced = ("extra",) if journal_mode == "delete" else ("full", "extra")
+    return 3 if synchronous in is_synced else 2
 
 
 def _extract_single(rows: list[list[str | None]]) -> str:

@@ -222,6 +222,7 @@ class _Kill:
     homes: Path
     number: int
     clients: list[_Client] = field(default_factory=list)
+    acknowledged: dict[int, int] = field(default_factory=dict)
 
     def play(self) -> CrashPlay:
         run, home = self.run, self.homes / str(self.number)
@@ -238,7 +239,7 @@ class _Kill:
                 ledger.workload,
                 ledger.seed,
                 ledger.clients,
-                acknowledged={each.number: each.acknowledged for each in self.clients},
+                acknowledged=self.acknowledged,
                 asked={each.number: each.asked for each in self.clients},
             )
             play = CrashPlay(
@@ -285,6 +286,8 @@ class _Kill:
             family = list_process_family(*pids)
             unseen = _list_unseen(family, environment["LD_PRELOAD"])
             self._check_clients()
+            # an answer that comes while the power goes off may be of a commit that needed no sync
+            self.acknowledged = {each.number: each.acknowledged for each in self.clients}
             layer.cut()
             for pid in family:
                 with suppress(ProcessLookupError):
@@ -316,14 +319,14 @@ def _list_unseen(family: Sequence[int], library: str) -> list[str]:
     """How a process writes that the layer does not see, or that it is not in the engine at all."""
     found = set()
     for pid in family:
-        with suppress(OSError):  # it has ended
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended
             maps = (Path("/proc") / str(pid) / "maps").read_text(errors="replace")
             if library not in maps and maps:
                 found.add("a process without the layer")
             if AIO in maps:
                 found.add("io_submit")
             for each in (Path("/proc") / str(pid) / "fd").iterdir():
-                with suppress(OSError):
+                with suppress(FileNotFoundError):
                     if str(each.readlink()) == RING:
                         found.add("io_uring")
     return sorted(found)

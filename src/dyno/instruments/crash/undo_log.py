@@ -67,7 +67,7 @@ class UndoRecord:
         """That of a name."""
         return self.file[0], self.offset
 
-    def names_file(self, file: FileKey, before: int) -> bool:
+    def has_named(self, file: FileKey, before: int) -> bool:
         """Return whether it gave a name to a file before that place of the log."""
         return self.file == file and self.place < before and self.kind is not RecordKind.REMOVED
 
@@ -188,7 +188,7 @@ def _list_undurable_names(records: Sequence[UndoRecord]) -> list[UndoRecord]:
         if it.kind in NAMES:
             left.append(it)
         elif it.kind is RecordKind.SYNC:
-            own = {each.folder for each in left if each.names_file(it.file, it.offset)}
+            own = {each.folder for each in left if each.has_named(it.file, it.offset)}
             folders = {it.file, *own}
             left = [each for each in left if each.place >= it.offset or each.folder not in folders]
         elif it.kind is RecordKind.SYNC_ALL:
