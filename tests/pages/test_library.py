@@ -137,6 +137,8 @@ def test_a_list_is_searched_filtered_and_sorted(words: dict[str, str], keys: lis
     [
         (["new (1a2b3c4d5e6f, Mend (a) thing)"], ["new 1a2b3c4d"]),
         (["sqlite@source:/src/w@main?cflags=-O1 (1a2b3c4d5e6f)"], ["sqlite 1a2b3c4d"]),
+        (["a (1a2b3c4d5e6f, One)", "b (2a2b3c4d5e6f, Two)"], ["1a2b3c4d", "2a2b3c4d"]),
+        (["a (1a2b3c4d5e6f, One)", "b (1a2b3c4d5e6f, One)"], ["a 1a2b3c4d", "b 1a2b3c4d"]),
         (["old (postgres 17.2)", "new (postgres 18.1)"], ["postgres 17.2", "18.1"]),
         (["a (sqlite 3.5)", "b (duckdb 1.5)"], ["sqlite 3.5", "duckdb 1.5"]),
         (["a (sqlite 3.54.1)", "b (sqlite 3.54.1)"], ["a (sqlite 3.54.1)", "b (sqlite 3.54.1)"]),

@@ -39,6 +39,7 @@ BUILD = re.compile(r"[^(]* \((\w+) ([^()]+)\)")
 #: The mark of each word of the other kinds of runs: that of the comparison's word it stands for.
 LIKENED = {
     **{"heavier": "slower", "not heavier": "not slower", "lighter": "faster"},
+    **{"dearer": "slower", "not dearer": "not slower", "cheaper": "faster"},
     **{"less capacity": "slower", "not less capacity": "not slower", "more capacity": "faster"},
 }
 
@@ -171,10 +172,15 @@ def _list_choices(runs: Sequence[ListedRun]) -> list[tuple[str, str, list[str]]]
 
 
 def shorten_labels(labels: Sequence[str]) -> list[str]:
-    """`new 1a2b3c4d` of `new (1a2b3c4d5e6f, subject)`, `sqlite 1a2b3c4d` of a spec of a commit; the
-    engines with their versions alone where these tell all sides apart: `sqlite 3.53.1`, `3.54.1`.
+    """`new 1a2b3c4d` of `new (1a2b3c4d5e6f, subject)`, `sqlite 1a2b3c4d` of a spec of a commit.
+
+    Commits alone, or engines with their versions (`sqlite 3.53.1`, `3.54.1`), where these tell the
+    sides apart.
     """
     found = [LABEL.fullmatch(label) for label in labels]
+    commits = [it[3] for it in found if it]
+    if len({*commits}) == len(labels) > 1:
+        return commits
     short = [
         f"{it[1] or it[2]} {it[3]}" if it else label
         for it, label in zip(found, labels, strict=True)

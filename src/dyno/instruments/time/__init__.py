@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from dyno.record import RunSummary
+from dyno.record import RunSummary, Verdict
 from dyno.runs.run_folder import Instrument, RunFolder, RunProgress
 from dyno.runs.run_summary import NOT_JUDGED, is_judged, list_outcomes, take_run
 
@@ -35,7 +35,7 @@ class Time(Instrument):
             return replace(made, sentence=NOT_JUDGED, is_playing=folder.is_played())
         return replace(
             made,
-            overall=verdict.overall,
+            overall=_name_word(verdict),
             sentence=verdict.sentence,
             complete=verdict.complete,
             is_doubtful=bool(verdict.doubts),
@@ -75,6 +75,16 @@ class Time(Instrument):
             trials[-1].started_utc if trials else "",
             [(it.title, it.row) for it in named],
         )
+
+
+def _name_word(verdict: Verdict) -> str:
+    """`slower`; of one by CPU time `dearer`."""
+    from dyno.judge.analysis.effect_words import describe_word
+    from dyno.judge.analysis.measures import CPU_PER_OP
+
+    primaries = [row for row in verdict.comparisons if row.primary]
+    is_cpu = bool(primaries) and primaries[0].metric.name == CPU_PER_OP
+    return describe_word(primaries[0].metric, verdict.overall) if is_cpu else verdict.overall
 
 
 def read_book(path: Path) -> Book:
