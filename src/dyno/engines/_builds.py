@@ -259,6 +259,7 @@ FLAGS = {
     "cflags": ("", "of a build from source: flags of the C and C++ compilers, instead of -O2"),
     "configure": ("", "of a build from source: more words for configure or cmake"),
     "patch": ("", "of a build from source: a file of git diff, applied to a copy of the tree"),
+    "compiler": ("", "of a build from source: gcc-9 to gcc-14, fetched from Debian's packages"),
 }
 
 
@@ -305,6 +306,6 @@ def plan_source(engine: str, place: str, flags: Mapping[str, str], say: Say) -> 
     if not recipes:
         raise UsageError(f"no recipe builds {engine}", hint="name your own build by its path")
     patch = Path(flags["patch"]).expanduser() if flags.get("patch") else None
-    words = {name: flags.get(name, "") for name in ("cflags", "defines")}
+    words = {name: flags.get(name, "") for name in ("cflags", "defines", "compiler")}
     request = BuildRequest(engine, place, **words, options=flags.get("configure", ""), patch=patch)
     return plan_build(request, recipes, say)

@@ -31,7 +31,8 @@ BUILT, BUILDING = "built", "building"
 @dataclass(frozen=True)
 class BuildRequest:
     """What is to be built: engine, place of the tree, flags of both compilers, more words for
-    configure, macros, and a patch of the user's (a file; None for none).
+    configure, macros, a patch of the user's (a file; None for none), and a compiler that is
+    fetched by its name (empty: this machine's).
     """
 
     engine: str
@@ -40,6 +41,7 @@ class BuildRequest:
     options: str = ""
     defines: str = ""
     patch: Path | None = None
+    compiler: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class BuildPlan:
         patch of its own.
         """
         request, tail = self.request, self.entry[-6:]
-        own = request.cflags or request.options or request.patch
+        own = request.cflags or request.options or request.patch or request.compiler
         return re.sub(r"[^\w.+-]", "-", f"{self.tree.label}-{tail}" if own else self.tree.label)
 
     @property
@@ -89,7 +91,7 @@ def plan_build(request: BuildRequest, recipes: Sequence[BuildRecipe], say: Say) 
     tree = find_tree(request.place, debian, say)
     with cache.make_work_folder(BUILDING) as scratch:
         recipe, version = _recognise(tree, recipes, scratch / "source", request.place)
-    toolchain = find_toolchain(recipe, say)
+    toolchain = find_toolchain(recipe, say, request.compiler)
     facts = _collect_facts(request, tree, recipe, toolchain)
     telling = ("source", "patch", *COMMIT_FACTS)
     deciding = {name: value for name, value in facts.items() if name not in telling}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -11,12 +12,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dyno import subprocesses
-from dyno.builds import Say, deb
-from dyno.builds.source.recipe import BuildCost, BuildRecipe
-from dyno.errors import HostError
+from dyno.builds import Say, deb, suite_tree
+from dyno.builds.source.recipe import BuildCost, BuildRecipe, parse_version
+from dyno.builds.suite_tree import SuiteProgram
+from dyno.errors import HostError, build_unknown_error
 
 #: Tools that write what is compiled, or choose its flags: another release makes another program.
 GENERATORS = ("cmake", "bison", "flex")
+#: Compilers that are fetched by name, and the suite of Debian that has each; and the programs that
+#: one calls.
+COMPILERS = {"gcc-9": "bullseye", "gcc-10": "bullseye", "gcc-11": "bookworm"}
+COMPILERS |= {"gcc-12": "bookworm", "gcc-13": "trixie", "gcc-14": "trixie"}
+PARTS = ("cc1", "cc1plus", "collect2", "lto1", "lto-wrapper")
 #: What a program may take to tell its version.
 VERSION_S = 60.0
 #: Variables of the user's that would change a build without being told of.
@@ -56,13 +63,19 @@ class Toolchain:
     versions: Mapping[str, str] = field(default_factory=dict)
 
 
-def find_toolchain(recipe: BuildRecipe, say: Say) -> Toolchain:
-    """Return the machine's compilers (`$CC`, `$CXX`), and tools, fetched if it has none of its own.
+def find_toolchain(recipe: BuildRecipe, say: Say, wanted: str = "") -> Toolchain:
+    """Return the machine's compilers (`$CC`, `$CXX`), or those of `COMPILERS` that are `wanted`;
+    and tools, fetched if it has none of its own.
 
     `HostError` if a compiler or a tool is absent and cannot be fetched.
     """
     cc, cxx = os.environ.get("CC") or "cc", os.environ.get("CXX") or "c++"
-    compiler = _read_first_line(cc.split())
+    if wanted:
+        cc, cxx = fetch_compiler(wanted, say, is_cxx=recipe.is_cxx)
+    compiler, cxx_compiler = (_read_first_line(it.split()) for it in (cc, cxx))
+    if wanted:  # its own name has the number too
+        compiler = f"gcc {compiler.partition(' ')[2]}"
+        cxx_compiler = f"g++ {cxx_compiler.partition(' ')[2]}"
     if not compiler:
         hint = "install gcc or clang (Debian: build-essential), or set CC to a compiler"
         raise HostError(f"no C compiler: {cc} does not run", hint=hint)
@@ -84,12 +97,42 @@ def find_toolchain(recipe: BuildRecipe, say: Say) -> Toolchain:
         compiler=compiler,
         jobs=max(1, min(cores, cost.jobs_most, read_available_mb() // cost.memory_mb)),
         environment=environment,
-        cxx_compiler=_read_first_line(cxx.split()) if recipe.is_cxx else "",
+        cxx_compiler=cxx_compiler if recipe.is_cxx else "",
         fetched=fetched,
         generators=tuple(filter(None, (_read_first_line([it]) for it in GENERATORS if it in used))),
         ccache=cached,
         versions=_read_versions(compiler),
     )
+
+
+def fetch_compiler(name: str, say: Say, *, is_cxx: bool) -> tuple[str, str]:
+    """Return the commands of a C and a C++ compiler, fetched from the suite that has them; they
+    compile against this system's headers and libraries, and link by its linker.
+
+    `UsageError` for one that no suite has, `HostError` if it cannot be had or cannot link C++ here.
+    """
+    if name not in COMPILERS:
+        raise build_unknown_error("compiler to fetch", name, COMPILERS)
+    suite, (kind, number) = COMPILERS[name], name.split("-")
+    target = f"{platform.machine()}-linux-gnu"
+    # since 13 the compiler itself lies in a package of its target's name
+    tail, folder = ("", "lib") if int(number) < 13 else (f"-{target.replace('_', '-')}", "libexec")
+    front = [f"{it}-{number}{tail}" for it in (kind, "g++", "cpp")]
+    libraries = [f"{it}-{number}-dev" for it in ("libgcc", "libstdc++")]
+    drivers = [f"usr/bin/{target}-{it}-{number}" for it in (kind, "g++")]
+    inner = [f"usr/{folder}/gcc/{target}/{number}/{it}" for it in PARTS]
+    program = SuiteProgram(suite, (*front, *libraries), (*drivers, *inner))
+    tree = suite_tree.fetch_tree(program, "", say)
+    theirs = parse_version(suite_tree.strip_packaging(tree.packages[suite_tree.C_LIBRARY]))
+    ours = parse_version((os.confstr("CS_GNU_LIBC_VERSION") or "").rpartition(" ")[2])
+    if is_cxx and theirs > ours:
+        cause = f"its C++ library is of {suite}, whose C library is newer than this system's"
+        older = [it for it in COMPILERS if COMPILERS[it] != suite]
+        hint = f"it compiles C; of C++ take one of {', '.join(older)}"
+        raise HostError(f"{name} cannot link C++ here", cause=cause, hint=hint)
+    # the system's linker cannot load a plugin of another release
+    cc, cxx = (f"{tree.folder / it} -fno-use-linker-plugin" for it in drivers)
+    return cc, cxx
 
 
 def read_available_mb() -> int:
