@@ -14,7 +14,7 @@ from msgspec import structs
 
 from dyno.cli import run_words
 from dyno.record import Candidate
-from dyno.runs.resolve.design import LIMITS
+from dyno.record.run import LIMITS
 from dyno.runs.run_folder import RunFolder, create_run
 
 HistoryCommand = Callable[..., str]

@@ -104,6 +104,11 @@ Kind = Literal["candidate", "build flag", "engine setting", "control", "workload
 Crossing = Literal["factorial", "one at a time"]
 Gate = Literal["each", "mean"]
 #: What a verdict rests on: what a workload declares, or the CPU time of an operation.
+#: Percent of all cores' time that others may take in a phase where restarts are played one after
+#: the other; and interleaved, where what processes take meets all alike (METHOD.md, Which blocks
+#: count), and what the hypervisor takes as far as it was seen.
+LIMITS = {"steal_percent": 2.0, "foreign_percent": 10.0}
+LIMITS_INTERLEAVED = {"steal_percent": 15.0, "foreign_percent": 30.0}
 By = Literal["time", "cpu"]
 
 

@@ -18,8 +18,9 @@ from dyno.engines import HoldsMemory, find_engine
 from dyno.engines.mysql.evidence import estimate_needed_bytes
 from dyno.errors import HostError, UsageError
 from dyno.host.checks import Machine
+from dyno.record.run import LIMITS
 from dyno.runs.experiment import Experiment, Measuring
-from dyno.runs.resolve.design import LIMITS, TURNS, choose_interleaving
+from dyno.runs.resolve.design import TURNS, choose_interleaving
 from dyno.runs.resolve.draft import Prepared, RunDraft
 from dyno.runs.resolve.preconditions import DRIVER_BYTES, USER_BYTES, check_memory, fit_memory
 

@@ -12,9 +12,9 @@ from small_scripts import PHASES, PLAIN, resolve
 from dyno.errors import UsageError
 from dyno.judge.stats.scenarios import ANALYSES
 from dyno.record import Run, Stop, WorkloadPlan
+from dyno.record.run import LIMITS_INTERLEAVED
 from dyno.runs import experiment
 from dyno.runs.experiment import Experiment, Workload
-from dyno.runs.resolve.design import LIMITS_INTERLEAVED
 from dyno.runs.resolve.experiment import draft_run
 
 

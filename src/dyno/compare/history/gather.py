@@ -36,7 +36,7 @@ from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interval import compute_t_interval
 from dyno.judge.stats.log_ratio import Floats
 from dyno.record import Candidate, Design, Metric, Run, Trial, WorkloadPlan
-from dyno.runs.resolve.design import LIMITS, LIMITS_INTERLEAVED
+from dyno.record.run import LIMITS, LIMITS_INTERLEAVED
 from dyno.runs.run_folder import COUNTS, MeasuredRun, RunFolder
 
 #: One less the level of a point's interval.

@@ -13,15 +13,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from dyno.engines.postgres.pgaudit import (
-    AUDIT,
-    BESIDE,
-    BESIDE_AUDITS,
-    ROWS,
-    ROWS_HINT,
-    AuditedStatement,
-    AuditEntries,
-)
+from dyno.engines.postgres.pgaudit import AUDIT, BESIDE, BESIDE_AUDITS, AuditEntries
 from dyno.errors import UsageError
 from dyno.sql.tokens import Quoting
 from dyno.workloads.replay.logs import (
@@ -232,7 +224,9 @@ def read_entries(
         if found is None or is_audited:
             latest_s = parse_seconds(message.time) or latest_s
             if found is None and is_audited:
-                yield from _read_audited(audits, message, latest_s, unread)
+                found_at = (message.session, message.text, message.line, (), message.database)
+                more = (0.0, message.letters, message.lost, message.user)
+                yield from audits.read(LogEntry(latest_s, *found_at, *more), unread)
             else:
                 unread.add(BESIDE_AUDITS if is_audited else BESIDE, message.line)
             continue
@@ -256,29 +250,6 @@ def read_entries(
         place = (message.session, sql, message.line)
         database, letters, user = message.database, message.letters, message.user
         yield LogEntry(began_s, *place, values, database, duration_s, letters, lost, user)
-
-
-def _read_audited(
-    audits: AuditEntries, message: Message, at_s: float, unread: Reasons
-) -> Iterator[LogEntry]:
-    """The statement of an entry of pgaudit, where it is the first of it."""
-    said: AuditedStatement | str | None = AuditedStatement(message.text)  # of one that is cut
-    if not message.letters:
-        said = audits.read(message.session, message.text)
-    if isinstance(said, str):
-        unread.add(said, message.line, hint=ROWS_HINT if said == ROWS else "")
-    elif said is not None:
-        yield LogEntry(
-            at_s,
-            message.session,
-            said.sql,
-            message.line,
-            said.values,
-            message.database,
-            letters=message.letters,
-            lost=message.lost or said.lost,
-            user=message.user,
-        )
 
 
 #: A client asks for more rows of a statement that it has executed.

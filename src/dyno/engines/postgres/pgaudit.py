@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from dyno.sql.tokens import Quoting, shorten
-from dyno.workloads.replay.logs import count_parameters
+from dyno.workloads.replay.logs import LogEntry, Reasons, count_parameters
 
 #: What an entry's message begins with.
 AUDIT = "AUDIT: "
@@ -52,8 +53,19 @@ class AuditEntries:
         #: By session: the number of the latest statement, its text, how many more have the text.
         self._latest = dict[str, tuple[str, str, int]]()
 
-    def read(self, session: str, text: str) -> AuditedStatement | str | None:
-        """Return the statement of an entry, or why it has none; None where it was returned."""
+    def read(self, entry: LogEntry, unread: Reasons) -> Iterator[LogEntry]:
+        """Yield an entry, whose text is the message, with its statement where it is the first."""
+        said: AuditedStatement | str | None = AuditedStatement(entry.sql)  # of one that is cut
+        if not entry.letters:
+            said = self._read_text(entry.session, entry.sql)
+        if isinstance(said, str):
+            unread.add(said, entry.line, hint=ROWS_HINT if said == ROWS else "")
+        elif said is not None:
+            lost = entry.lost or said.lost
+            yield entry._replace(sql=said.sql, values=said.values, lost=lost)
+
+    def _read_text(self, session: str, text: str) -> AuditedStatement | str | None:
+        """Return the statement, or why there is none; None where it was returned."""
         row = _parse(text.removeprefix(AUDIT))
         if len(row) != _COLUMNS or (row[_TEXT_AT] == _LOGGED and session not in self._latest):
             return ROWS if len(row) == _COLUMNS + 1 else DAMAGED
@@ -66,7 +78,11 @@ class AuditEntries:
         if left and sql == told:
             self._latest[session] = number, sql, left - 1
             return None
-        self._latest[session] = number, sql, self._count_statements(sql) - 1
+        more = 0
+        if ";" in sql.rstrip("; \n"):
+            parts = shorten(sql, self._quoting).split(";")
+            more = sum(bool(part.strip()) for part in parts) - 1
+        self._latest[session] = number, sql, more
         if _REDACTED in sql:
             return AuditedStatement(sql, lost=PASSWORD)
         if row[_VALUES_AT] == _NONE or row[_COMMAND_AT] == "PREPARE":
@@ -75,11 +91,6 @@ class AuditEntries:
             return AuditedStatement(sql, lost=WITHOUT_VALUES if count_parameters(sql) else "")
         values = _parse(row[_VALUES_AT])
         return AuditedStatement(sql, tuple(values), UNCLEAR if {"", _LONG} & {*values} else "")
-
-    def _count_statements(self, sql: str) -> int:
-        if ";" not in sql.rstrip("; \n"):
-            return 1
-        return sum(bool(part.strip()) for part in shorten(sql, self._quoting).split(";"))
 
 
 def _parse(text: str) -> list[str]:

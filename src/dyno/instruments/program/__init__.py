@@ -34,12 +34,19 @@ class Program(Instrument):
 
         run = read_json(ProgramRun, path / PROGRAM_RECORD)
         verdict = judge_programs(run)
+        sides = [  # as builds: by version with what was chosen beside, else by name
+            Candidate(
+                *(it.name, it.spec, "program", True, {"version": it.version}, {}),
+                it.chosen if it.version else {},
+            )
+            for it in run.sides
+        ]
         made = replace(
             plain,
             created_utc=run.created_utc,
             candidates=tuple(side.name for side in run.sides),
             workloads=(run.workload,),
-            outcomes=list_outcomes([_name_side(it) for it in run.sides], verdict.comparisons),
+            outcomes=list_outcomes(sides, verdict.comparisons),
         )
         return add_host(add_verdict(made, verdict, path), run.host)
 
@@ -73,12 +80,6 @@ class Program(Instrument):
             (len(run.plays), "start"),
             rows=[(run.workload, it) for it in compare_programs(run)],
         )
-
-
-def _name_side(side: ProgramSide) -> Candidate:
-    """A side as a build: its version with what was chosen beside, else its name."""
-    chosen = side.chosen if side.version else {}
-    return Candidate(side.name, side.spec, "program", True, {"version": side.version}, {}, chosen)
 
 
 def _measure_side(run: ProgramRun, side: ProgramSide) -> MeasuredPoint:

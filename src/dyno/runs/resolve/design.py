@@ -22,6 +22,7 @@ from dyno.judge.stats.interim_analyses import MAX, choose_analyses_up_to
 from dyno.profile.layers import list_sampled_layers
 from dyno.record import Candidate, Design, Interleaving, Slice, WorkloadPlan
 from dyno.record.profile import CpuSampling
+from dyno.record.run import LIMITS, LIMITS_INTERLEAVED
 from dyno.runs.experiment import Experiment, Measuring
 from dyno.runs.experiment.candidates import OwnedKeys, Spec
 
@@ -30,11 +31,6 @@ OWN_LOOP = "thread_run"
 #: The one analysis of a quick run (METHOD.md, The words).
 QUICK_ANALYSES = (5,)
 MARGIN_PERCENT = 2.0
-#: Percent of all cores' time that others may take in a phase where restarts are played one after
-#: the other; and interleaved, where what processes take meets all alike (METHOD.md, Which blocks
-#: count), and what the hypervisor takes as far as it was seen.
-LIMITS = {"steal_percent": 2.0, "foreign_percent": 10.0}
-LIMITS_INTERLEAVED = {"steal_percent": 15.0, "foreign_percent": 30.0}
 
 #: Loads of a candidate under a workload, which are as many independent data: eight see nearly what
 #: blocks of their own would, three half of it (docs/evidence/code-choices.md).
