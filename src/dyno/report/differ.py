@@ -49,7 +49,7 @@ def build_differ_result(run: DifferRun) -> Result:
     counts = run.counts
     rows = (
         (it.kind, len(it.script), it.count, it.explained.what if it.explained else "")
-        for it in _sort_finds(run)
+        for _, it in _number_finds(run)
     )
     return Result(
         noun="a search for differences",
@@ -67,8 +67,9 @@ def build_differ_result(run: DifferRun) -> Result:
     )
 
 
-def _sort_finds(run: DifferRun) -> list[FoundDifference]:
-    return sorted(run.finds, key=lambda it: it.explained is not None)
+def _number_finds(run: DifferRun) -> list[tuple[int, FoundDifference]]:
+    """Each find with the number of its file, those that nothing explains first."""
+    return sorted(enumerate(run.finds, 1), key=lambda it: it[1].explained is not None)
 
 
 def _list_findings(run: DifferRun) -> tuple[Finding, ...]:
@@ -94,10 +95,15 @@ def _list_basis(run: DifferRun) -> list[str]:
 
 def _build_document(run: DifferRun) -> doc.Document:
     tone: doc.Tone = "bad" if run.open_finds else "good"
-    columns = doc.make_columns(("class",), "statements", "found", after=("explained by",))
+    columns = doc.make_columns("find", "statements", "found", after=("explained by",))
     rows = [
-        (it.kind, f"{len(it.script)}", f"{it.count:,}", it.explained.what if it.explained else "")
-        for it in _sort_finds(run)
+        (
+            f"{number}. {it.kind}",
+            f"{len(it.script)}",
+            f"{it.count:,}",
+            it.explained.what if it.explained else "",
+        )
+        for number, it in _number_finds(run)
     ]
     audits = [(it.audit, it.soundness, it.sentence) for it in _list_findings(run)]
     blocks: list[doc.Block] = [
@@ -105,8 +111,7 @@ def _build_document(run: DifferRun) -> doc.Document:
         doc.Prose(f"{describe_run(run)}.", tone, boxed=True),
         doc.RowTable(columns, rows),
     ]
-    for number, find in enumerate(run.finds, 1):
-        blocks.append(_describe_find(run, find, number))
+    blocks += [_describe_find(run, find, number) for number, find in _number_finds(run)]
     return [
         *blocks,
         doc.Heading("Audits", "audits"),
@@ -121,7 +126,8 @@ def _describe_find(run: DifferRun, find: FoundDifference, number: int) -> doc.Bl
     one, other = (it.name for it in run.sides)
     reduced = (
         f"Script {find.number}, reduced from {find.statements} statements in {find.trials} trials"
-        f"{'' if find.is_whole else ' (not to the end)'}; found {find.count:,} times. "
+        f"{'' if find.is_whole else ' (not to the end)'}; "
+        f"found {format_count(find.count, 'time')}. "
         f"finds/{number:04}.sql has it."
     )
     blocks: list[doc.Block] = [doc.Prose(f"{find.why}.")]
@@ -136,4 +142,5 @@ def _describe_find(run: DifferRun, find: FoundDifference, number: int) -> doc.Bl
     ]
     words = "explained" if find.explained else find.kind
     summary = f"{number}. {words}: {len(find.script)} statements"
-    return doc.Details(summary, blocks, f"find-{number}", is_open=find.explained is None)
+    is_open = find.explained is None
+    return doc.Details(summary, blocks, f"find-{number}", is_open, is_printed=is_open)
