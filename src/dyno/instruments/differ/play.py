@@ -159,15 +159,12 @@ class DifferPlayer:
             if self.run.finds != finds or now_s - written_s > WRITE_S or self.run.is_over:
                 for at, find in enumerate(self.run.finds, 1):
                     if find not in finds:
-                        self._write_script(at, find)
+                        file = self.folder / FINDS / f"{at:04}.sql"
+                        with private_files.write_new_file(file) as out:
+                            out.write(format_find(self.run, find))
                 write_json(self.folder / DIFFER_RECORD, self.run)
                 written_s, finds = now_s, self.run.finds
         return self.run
-
-    def _write_script(self, number: int, find: FoundDifference) -> None:
-        file = self.folder / FINDS / f"{number:04}.sql"
-        with private_files.write_new_file(file) as out:
-            out.write(format_find(self.run, find))
 
     def _play_script(self) -> None:
         number = self.run.scripts
