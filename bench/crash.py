@@ -30,7 +30,7 @@ ROWS = [
         for journal in ("wal", "delete", "truncate")
         for level in ("off", "normal", "full", "extra")
     ),
-    ("sqlite?journal_mode=memory&synchronous=full", False),
+    ("sqlite?journal_mode=memory&synchronous=full", True),
     ("sqlite?journal_mode=wal&synchronous=full", True),
     ("sqlite?journal_mode=delete&synchronous=full", True),
     ("duckdb", False),

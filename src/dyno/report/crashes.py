@@ -71,6 +71,10 @@ def _build_document(run: CrashRun, verdict: Verdict, firsts: Sequence[str]) -> d
         *(doc.Prose(it, tone, boxed=True) for it in list_reasons(verdict, ())),
         doc.Heading("Kills", "kills"),
         doc.RowTable(columns, rows),
+        *(
+            doc.Details(f"why kill {it.number} did not recover", [doc.Listing(it.failure)])
+            for it in [play for play in run.plays if play.failure][:1]
+        ),
         doc.Heading("Audits", "audits"),
         doc.RowTable(doc.make_columns("audit", after=("", "finding")), findings),
         doc.Heading("How it was measured", "basis"),

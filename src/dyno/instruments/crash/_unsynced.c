@@ -8,8 +8,8 @@
  * Once `cut` is set, a process that comes here is killed: the power is off at one place of the log,
  * whatever the others do until Dyno kills them.
  *
- * A name that is made, moved or removed is remembered, too: the file behind a name that goes is kept
- * in the folder `gone`, so that it can come back where its folder was not synced.
+ * A name that is made, moved or removed is remembered, too: the file behind a name that goes is
+ * kept in the folder `gone`, so that it can come back where its folder was not synced.
  *
  * Only regular files below `watched` are remembered. Each call is made by its number, so that no
  * other library can leave it out. Not seen: stdio, calls that a program makes by number itself,

@@ -34,7 +34,7 @@ from dyno.engines import (
     WeighsData,
     find_engine,
 )
-from dyno.errors import DynoError, TrialFailed, UsageError
+from dyno.errors import DynoError, InternalError, TrialFailed, UsageError
 from dyno.host.checks import FLEETING, read_host_facts
 from dyno.host.processes import list_process_family
 from dyno.instruments.crash.ledger import SHOWN, WORKLOADS, CrashLedger, load_tables, read_tables
@@ -337,8 +337,10 @@ def _restart(play: CrashPlay, engine: CrashedEngine, ledger: CrashLedger, home: 
     began_s = time.monotonic()
     try:
         server = engine.start(home)
-    except TrialFailed as failed:
-        return replace(play, failure=failed.sentence)
+    except DynoError as failed:
+        if isinstance(failed, InternalError):
+            raise
+        return replace(play, failure=failed.sentence.replace(f"{home}/", ""))
     try:
         driver.ask(server.session, ["SELECT COUNT(*) FROM crash_ledger"])
         recovery_s = time.monotonic() - began_s
@@ -346,8 +348,10 @@ def _restart(play: CrashPlay, engine: CrashedEngine, ledger: CrashLedger, home: 
         checks = [IntegrityCheck("pages and indexes", unchecked="the engine cannot be asked")]
         if isinstance(engine.engine, ChecksIntegrity):
             checks = [*check_engine(driver.ask, server, engine.engine, is_full=True)]
-    except TrialFailed as failed:
-        return replace(play, failure=failed.sentence)
+    except DynoError as failed:
+        if isinstance(failed, InternalError):
+            raise
+        return replace(play, failure=failed.sentence.replace(f"{home}/", ""))
     finally:
         _end(engine.engine, server)
     return replace(

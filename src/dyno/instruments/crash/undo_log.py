@@ -67,10 +67,6 @@ class UndoRecord:
         """That of a name."""
         return self.file[0], self.offset
 
-    def has_named(self, file: FileKey, before: int) -> bool:
-        """Return whether it gave a name to a file before that place of the log."""
-        return self.file == file and self.place < before and self.kind is not RecordKind.REMOVED
-
 
 @dataclass(frozen=True)
 class PowerCut:
@@ -188,9 +184,11 @@ def _list_undurable_names(records: Sequence[UndoRecord]) -> list[UndoRecord]:
         if it.kind in NAMES:
             left.append(it)
         elif it.kind is RecordKind.SYNC:
-            own = {each.folder for each in left if each.has_named(it.file, it.offset)}
-            folders = {it.file, *own}
-            left = [each for each in left if each.place >= it.offset or each.folder not in folders]
+            before = [each for each in left if each.place < it.offset]
+            given = [each for each in before if each.kind is not RecordKind.REMOVED]
+            folders = {it.file, *(each.folder for each in given if each.file == it.file)}
+            synced = {each.place for each in before if each.folder in folders}
+            left = [each for each in left if each.place not in synced]
         elif it.kind is RecordKind.SYNC_ALL:
             left = [each for each in left if each.place >= it.offset]
         elif it.kind is RecordKind.FOLDER_MOVED:
