@@ -8,9 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from dyno.builds import Build, cache
-from dyno.builds.abilities import build_lacking_error, keep_abilities, read_abilities
+from dyno.builds.abilities import keep_abilities, read_abilities
 from dyno.builds.source.build import Named, name_build
 from dyno.cli import engines
+from dyno.engines._builds import build_lacking_error
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 

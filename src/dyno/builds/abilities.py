@@ -11,11 +11,9 @@ from pathlib import Path
 
 from dyno import private_files
 from dyno.builds import Build, cache
-from dyno.errors import UsageError
-from dyno.record.build_facts import ABILITIES
 
 FOLDER = "abilities"
-#: By an ability's name (`record.build_facts.ABILITIES`), whether the build has it.
+#: By an ability's name (JIT, TLS, …), whether the build has it.
 Abilities = Mapping[str, bool]
 
 
@@ -35,15 +33,6 @@ def read_abilities(entry: str) -> Abilities | None:
         told: dict[str, bool] = json.loads(_find_file(entry).read_text(encoding="utf-8"))
         return told
     return None
-
-
-def build_lacking_error(build: Build, setting: str, ability: str) -> UsageError:
-    _, purpose = ABILITIES[ability]
-    return UsageError(
-        f"{setting} needs a build with {ability}, which {build.engine} {build.version} lacks",
-        cause=f"only such a build {purpose}",
-        hint=f"`dyno engines list {build.engine} --details` tells what each build lacks",
-    )
 
 
 def _find_file(entry: str) -> Path:

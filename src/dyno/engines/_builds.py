@@ -28,6 +28,7 @@ from dyno.builds.source.plan import BuildPlan, BuildRequest, plan_build
 from dyno.builds.source.recipe import read_recipes
 from dyno.builds.suite_tree import SuiteProgram, Tree
 from dyno.errors import HostError, UsageError, build_unknown_error
+from dyno.record.build_facts import ABILITIES
 
 
 def choose_version(
@@ -61,6 +62,15 @@ def build_unknown_version_error(
         f"`dyno engines list {engine}` has all"
     )
     return UsageError(f"unknown {engine} version '{asked}'", hint=hint)
+
+
+def build_lacking_error(build: Build, setting: str, ability: str) -> UsageError:
+    _, purpose = ABILITIES[ability]
+    return UsageError(
+        f"{setting} needs a build with {ability}, which {build.engine} {build.version} lacks",
+        cause=f"only such a build {purpose}",
+        hint=f"`dyno engines list {build.engine} --details` tells what each build lacks",
+    )
 
 
 #: Words before a release, in order.

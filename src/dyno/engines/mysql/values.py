@@ -14,7 +14,6 @@ from pathlib import Path
 
 from dyno import numbers, scratch
 from dyno.builds import Build, cache, compute_sha256
-from dyno.builds.abilities import build_lacking_error
 from dyno.engines import _builds
 from dyno.engines._server import process
 from dyno.engines.mysql.builds import Prefix
@@ -48,7 +47,7 @@ def try_out(
     known = list_variables(build, prefix, requested)
     for name, value in requested.own.items():
         if name not in known and name in NEEDS:
-            raise build_lacking_error(build, f"{name}={value}", NEEDS[name])
+            raise _builds.build_lacking_error(build, f"{name}={value}", NEEDS[name])
         if name not in known:
             raise build_unknown_error(f"variable of {server}", name, known.union(others))
     try:

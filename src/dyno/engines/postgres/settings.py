@@ -15,8 +15,8 @@ from pathlib import Path
 
 from dyno import scratch
 from dyno.builds import Build
-from dyno.builds.abilities import build_lacking_error
 from dyno.engines import Ask, Server
+from dyno.engines._builds import build_lacking_error
 from dyno.engines._packaged import VENDORS, choose_packaged
 from dyno.engines._server import libraries, process
 from dyno.errors import TrialFailed, UsageError, build_unknown_error
