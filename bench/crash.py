@@ -66,7 +66,7 @@ def play(word: str, torn: bool, words: argparse.Namespace) -> CrashRun:
 
 def describe(run: CrashRun) -> str:
     """A row of the table."""
-    asked = sum(it.acknowledged for it in run.plays)
+    asked = sum(it.acknowledged for it in run.plays if not it.failure)
     lost, torn = (
         sum(getattr(it, name) for it in run.plays) for name in ("lost_count", "torn_count")
     )

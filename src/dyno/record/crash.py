@@ -18,8 +18,8 @@ class CrashPlay(Record):
     `acknowledged` are the commits whose answers came, `in_doubt` those that were asked for and not
     answered, which may be there or not. `lost` and `torn` tell the first of them by name, the
     counts all; `unknown` are rows that nobody asked for. `failure` says why the engine did not
-    recover, and `recovery_s`, from its start to its first answer, is None then. `damage` is what
-    its own checks found.
+    recover, `failure_words` are its own last ones, and `recovery_s`, from its start to its first
+    answer, is None then. `damage` is what its own checks found.
 
     Of the layer: `lost_bytes` in `files`, and `kept_sectors` that stayed by chance; the `names` of
     files that are as they were before; the `syncs` that were done; `unseen` says what it cannot
@@ -38,6 +38,7 @@ class CrashPlay(Record):
     damage: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
     failure: str = ""
+    failure_words: str = ""
     recovery_s: Finite | None = None
     lost_bytes: Int64 = 0
     files: Int64 = 0

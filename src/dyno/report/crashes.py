@@ -72,7 +72,10 @@ def _build_document(run: CrashRun, verdict: Verdict, firsts: Sequence[str]) -> d
         doc.Heading("Kills", "kills"),
         doc.RowTable(columns, rows),
         *(
-            doc.Details(f"why kill {it.number} did not recover", [doc.Listing(it.failure)])
+            doc.Details(
+                f"why kill {it.number} did not recover",
+                [doc.Listing(it.failure_words or it.failure)],
+            )
             for it in [play for play in run.plays if play.failure][:1]
         ),
         doc.Heading("Audits", "audits"),

@@ -40,7 +40,9 @@ def test_what_was_synced_is_kept_torn_sectors_or_not(
 ) -> None:
     assert run_words(["crash", FULL, "--times", "3", "--within", "0.3s", "--torn"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert f"{FULL} keeps its commits: lost 0 of" in said and "0 torn, recovered in" in said
+    assert (
+        f"{FULL} keeps its commits in 3 kills: lost 0 of" in said and "0 torn, recovered in" in said
+    )
     assert "hardware not checked" in said and "a commit survives a power cut (" in said
     run = read_only_run(runs)
     assert run.clients == 1 and len(run.plays) == 3
@@ -114,11 +116,15 @@ def test_a_run_of_a_killed_dyno_goes_on_and_nothing_is_left_running(
 def test_the_verdict_names_losses_and_what_the_layer_does_not_see() -> None:
     verdict = judge_crashes(make_run())
     assert verdict.overall == "loses" and verdict.complete
-    assert "lost 2 of 300 acknowledged commits in 1 of 3 kills" in verdict.sentence
+    assert "loses in 1 of 3 kills: lost 2 of 300 acknowledged commits, 0" in verdict.sentence
     assert "the first: kill 2, commit 0 of client 0" in verdict.sentence
     blind = judge_crashes(make_run(make_play(1, unseen=("io_uring",))))
     assert blind.overall == "invalid" and "io_uring" in blind.sentence and not blind.complete
     dead = judge_crashes(make_run(make_play(1, failure="it did not start", recovery_s=None)))
-    assert dead.overall == "loses" and "1 did not recover" in dead.sentence
+    assert (
+        dead.overall == "loses"
+        and "lost 0 of 0 acknowledged" in dead.sentence
+        and "1 did not recover" in dead.sentence
+    )
     assert judge_crashes(make_run(times=5)).complete is False
     assert judge_crashes(make_run(make_play(1, lost_bytes=0))).doubts

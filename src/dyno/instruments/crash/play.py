@@ -332,15 +332,21 @@ def _list_unseen(family: Sequence[int], library: str) -> list[str]:
     return sorted(found)
 
 
+def _note_failure(play: CrashPlay, failed: DynoError, home: Path) -> CrashPlay:
+    """An engine that does not come back; a fault of ours is raised."""
+    if isinstance(failed, InternalError):
+        raise failed
+    told, words = (str(it or "").replace(f"{home}/", "") for it in (failed.message, failed.cause))
+    return replace(play, failure=told, failure_words=words)
+
+
 def _restart(play: CrashPlay, engine: CrashedEngine, ledger: CrashLedger, home: Path) -> CrashPlay:
     """Start the engine on what the cut left, without the layer, and hold the ledger against it."""
     began_s = time.monotonic()
     try:
         server = engine.start(home)
     except DynoError as failed:
-        if isinstance(failed, InternalError):
-            raise
-        return replace(play, failure=failed.sentence.replace(f"{home}/", ""))
+        return _note_failure(play, failed, home)
     try:
         driver.ask(server.session, ["SELECT COUNT(*) FROM crash_ledger"])
         recovery_s = time.monotonic() - began_s
@@ -349,9 +355,7 @@ def _restart(play: CrashPlay, engine: CrashedEngine, ledger: CrashLedger, home: 
         if isinstance(engine.engine, ChecksIntegrity):
             checks = [*check_engine(driver.ask, server, engine.engine, is_full=True)]
     except DynoError as failed:
-        if isinstance(failed, InternalError):
-            raise
-        return replace(play, failure=failed.sentence.replace(f"{home}/", ""))
+        return _note_failure(play, failed, home)
     finally:
         _end(engine.engine, server)
     return replace(

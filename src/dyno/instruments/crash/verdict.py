@@ -40,15 +40,15 @@ def judge_crashes(run: CrashRun) -> Verdict:
 
 
 def describe_losses(run: CrashRun) -> str:
-    """`lost 0 of 812 acknowledged commits in 20 kills, 0 torn, recovered in 1.2 s [1.1, 1.3]`; the
-    first lost rows, where there are any.
+    """`sqlite keeps its commits in 20 kills: lost 0 of 812 acknowledged commits, 0 torn, recovered
+    in 1.2 s [1.1, 1.3]`; the first that is lost, where any is. Commits of an engine that did not
+    recover are not among these.
     """
     kills = f"{len(run.plays)} kill{'s' * (len(run.plays) != 1)}"
-    asked = sum(it.acknowledged for it in run.plays)
+    asked = sum(it.acknowledged for it in run.plays if not it.failure)
     losing = sum(it.loses for it in run.plays)
-    where = f"{losing} of {kills}" if losing else kills
     lost, torn = (sum(getattr(it, name) for it in run.plays) for name in COUNTS)
-    clauses = [f"lost {lost:,} of {asked:,} acknowledged commits in {where}", f"{torn:,} torn"]
+    clauses = [f"lost {lost:,} of {asked:,} acknowledged commits", f"{torn:,} torn"]
     if dead := sum(bool(it.failure) for it in run.plays):
         clauses.append(f"{dead} did not recover")
     if damaged := sum(bool(it.damage) for it in run.plays):
@@ -56,7 +56,8 @@ def describe_losses(run: CrashRun) -> str:
     if recovered := describe_recovery(run):
         clauses.append(f"recovered in {recovered}")
     first = next((f"kill {it.number}, {tell}" for it in run.plays if (tell := tell_first(it))), "")
-    head = f"{run.candidate.name} {'loses' if losing else 'keeps its commits'}: "
+    word = f"loses in {losing} of" if losing else "keeps its commits in"
+    head = f"{run.candidate.name} {word} {kills}: "
     return f"{head}{', '.join(clauses)}" + (f"; the first: {first}" if first else "")
 
 
