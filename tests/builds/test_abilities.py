@@ -56,7 +56,7 @@ def test_the_list_says_what_each_build_lacks_or_that_nobody_asked() -> None:
     lines = [line.split(maxsplit=1) for line in done.output.splitlines()]
     assert ["postgres@source:old", "JIT, TLS"] in lines
     (new,) = (words for name, words in lines if name == "postgres@source:new")
-    assert new.startswith("not asked: it was never started (`dyno engines settings")
+    assert new == "not asked: a server is, when it is first started"
 
 
 def test_the_refusal_names_setting_ability_and_what_it_is_for() -> None:

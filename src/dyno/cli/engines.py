@@ -205,7 +205,7 @@ def format_rows(builds: Sequence[AvailableBuild]) -> Iterator[tuple[object, ...]
 
 def format_lacking(build: AvailableBuild) -> str:
     if build.abilities is None:
-        return f"not asked: it was never started (`dyno engines settings {build.candidate}`)"
+        return "not asked: a server is, when it is first started"
     lacking = [name for name, has in build.abilities.items() if not has]
     return ", ".join(lacking) or "nothing that was asked"
 
