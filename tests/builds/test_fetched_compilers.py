@@ -11,6 +11,7 @@ from conftest import outside
 from source_trees import small_recipe
 from stub_programs import SAID
 
+from dyno.builds.source.diagnosis import Failed, diagnose
 from dyno.builds.source.toolchain import fetch_compiler, find_toolchain
 from dyno.errors import HostError, UsageError
 
@@ -39,12 +40,17 @@ def test_an_old_compiler_makes_programs_that_start_here(tmp_path: Path) -> None:
     assert compile_and_run(found.cxx, tmp_path / "x.cc") == 7
 
 
-def test_a_compiler_whose_library_is_too_new_is_refused_for_cxx_alone(tmp_path: Path) -> None:
+def test_gcc_14s_refusal_is_diagnosed_and_mended_and_its_cxx_is_refused_here(
+    tmp_path: Path,
+) -> None:
     outside("apt-get")
     cc, _ = fetch_compiler("gcc-14", SAID.append, is_cxx=False)
     (tmp_path / "c.c").write_text(C)
     done = subprocess.run([*cc.split(), str(tmp_path / "c.c")], capture_output=True, text=True)
-    assert "error: return type defaults to" in done.stderr
+    found = diagnose(Failed(done.stderr))
+    assert found.entry is not None and found.entry.name == "implicit-int"
+    mended = [*cc.split(), *found.entry.fix.cflags.split()] if found.entry.fix else []
+    subprocess.run([*mended, str(tmp_path / "c.c"), "-o", str(tmp_path / "c")], check=True)
     try:
         fetch_compiler("gcc-14", SAID.append, is_cxx=True)
     except HostError as refused:  # on a system as new as its suite it is none
