@@ -57,7 +57,8 @@ class FoundDifference(Record):
 class DifferCounts(Record):
     """What became of the statements: both sides' answers *same*, *differs*, *undecidable*, *not
     compared*; of the same ones `refused` are errors on both sides. `unreduced` differences were of
-    a signature that had been reduced often enough, `unsteady` ones did not show again.
+    a signature that had been reduced often enough, `unsteady` ones did not show again. To
+    `unrepeated` scripts a side had no answer, as after a crash, and one when it was asked again.
     """
 
     same: Int64 = 0
@@ -67,6 +68,7 @@ class DifferCounts(Record):
     refused: Int64 = 0
     unreduced: Int64 = 0
     unsteady: Int64 = 0
+    unrepeated: Int64 = 0
 
     @property
     def statements(self) -> int:

@@ -5,6 +5,7 @@ what release notes explain, and what was not looked at.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from dyno.record import Finding, Verdict
 from dyno.record.differ import DifferRun, FoundDifference
@@ -46,7 +47,6 @@ def choose_differ_exit(run: DifferRun) -> int:
 
 def build_differ_result(run: DifferRun) -> Result:
     """Return what a run came to."""
-    counts = run.counts
     rows = (
         (it.kind, len(it.script), it.count, it.explained.what if it.explained else "")
         for _, it in _number_finds(run)
@@ -63,7 +63,7 @@ def build_differ_result(run: DifferRun) -> Result:
         numbers=(("class", "statements", "found", "explained by"), list(rows)),
         basis=_list_basis(run),
         document=_build_document(run),
-        warnings=[f"{counts.unsteady} differences did not show again"] if counts.unsteady else [],
+        warnings=list(_list_warnings(run)),
     )
 
 
@@ -74,6 +74,14 @@ def _number_finds(run: DifferRun) -> list[tuple[int, FoundDifference]]:
 
 def _list_findings(run: DifferRun) -> tuple[Finding, ...]:
     return tuple(Finding(name, "not checked", told) for name, told in UNSEEN.items())
+
+
+def _list_warnings(run: DifferRun) -> Iterator[str]:
+    if run.counts.unsteady:
+        yield f"{format_count(run.counts.unsteady, 'difference')} did not show again."
+    if run.counts.unrepeated:
+        scripts = format_count(run.counts.unrepeated, "script")
+        yield f"A side crashed or was late in {scripts}, and not when it was asked once more."
 
 
 def _list_basis(run: DifferRun) -> list[str]:
@@ -109,6 +117,7 @@ def _build_document(run: DifferRun) -> doc.Document:
     blocks: list[doc.Block] = [
         doc.Heading("Differences", "differences"),
         doc.Prose(f"{describe_run(run)}.", tone, boxed=True),
+        *doc.list_prose(_list_warnings(run), "doubt"),
         doc.RowTable(columns, rows),
     ]
     blocks += [_describe_find(run, find, number) for number, find in _number_finds(run)]

@@ -87,6 +87,7 @@ def judge_script(statements: Sequence[MadeStatement], pair: Pair) -> Judged:
     """
     ours, theirs = pair.play([it.sql for it in statements])
     judged = Judged()
+    judged.words["unrepeated"] = sum(bool(it.words) and not it.ending for it in (ours, theirs))
     is_open = False
     for place, statement in enumerate(statements):
         if end := _judge_end(place, ours, theirs):

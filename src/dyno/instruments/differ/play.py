@@ -174,7 +174,7 @@ class DifferPlayer:
         counts = self.run.counts
         added = {
             name: getattr(counts, name) + judged.words[name.replace("_", " ")]
-            for name in ("same", "differs", "undecidable", "not_compared", "refused")
+            for name in ("same", "differs", "undecidable", "not_compared", "refused", "unrepeated")
         }
         self.run = replace(
             self.run,

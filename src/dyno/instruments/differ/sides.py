@@ -34,7 +34,9 @@ Ending = Literal["", "crash", "hang"]
 
 @dataclass(frozen=True)
 class PlayedScript:
-    """What a side answered, in order; where it ended before the last, how, and in which words."""
+    """What a side answered, in order; where it ended before the last, how, and in which words. With
+    words alone it ended once, and not when it was asked again.
+    """
 
     answers: tuple[WholeAnswer, ...]
     ending: Ending = ""
@@ -115,10 +117,10 @@ class EngineSide:
         try:
             whole = self.conversation.ask_whole(self.session, [*fresh, *statements], closes=is_own)
             return PlayedScript(tuple(whole[len(fresh) :]))
-        except TrialFailed:
-            return self._find_end(statements)
+        except TrialFailed as failed:
+            return self._find_end(statements, failed.sentence)
 
-    def _find_end(self, statements: Sequence[str]) -> PlayedScript:
+    def _find_end(self, statements: Sequence[str], words: str) -> PlayedScript:
         self.stop()
         self.start()
         assert self.server, "it was started"
@@ -134,7 +136,7 @@ class EngineSide:
             return self._end(answers, "crash", failed)
         finally:
             self.conversation.close()
-        return PlayedScript(tuple(answers))
+        return PlayedScript(tuple(answers), "", words)
 
     def _end(self, answers: list[WholeAnswer], ending: Ending, error: DynoError) -> PlayedScript:
         self.stop()
