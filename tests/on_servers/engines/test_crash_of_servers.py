@@ -48,6 +48,13 @@ def test_an_engine_that_does_not_wait_for_a_sync_loses(engine: str, runs: Path) 
     assert code == 1 and run.plays[0].loses
 
 
+def test_postgres_that_keeps_no_whole_pages_in_its_log_is_torn(runs: Path) -> None:
+    """A buffer pool so small that changed pages are written all the time."""
+    settings = "full_page_writes=off&synchronous_commit=on&shared_buffers=512kB"
+    code, run = play(runs, f"postgres?{settings}", "--torn", "--times", "2")
+    assert code == 1 and any(it.torn_count or it.damage or it.failure for it in run.plays)
+
+
 def test_a_setting_by_which_writes_are_not_seen_is_refused(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
