@@ -11,8 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
+from differ_runs import make_run
 
 from dyno.cli import run_words
+from dyno.instruments.differ.play import format_find
 from dyno.record.differ import DifferRun
 from dyno.runs.run_folder import read_json
 
@@ -50,12 +52,14 @@ def test_a_difference_is_told_with_its_script_and_both_answers(
 
 
 def test_what_a_find_leaves_is_played_as_a_workload(
-    runs: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_words(["differ", "sqlite@system", OFF, "--finds", "1"]) == 1
-    (file,) = runs.glob("*/finds/*.sql")
-    assert run_words(["show", f"--sql={file}"]) in (0, 64)
-    capsys.readouterr()
+    file = tmp_path / "0001.sql"
+    run = make_run()
+    file.write_text(format_find(run, run.finds[0]))
+    assert run_words(["play", "sqlite@system", "--sql", str(file), "--set", "events=3"]) == 0
+    said = capsys.readouterr().out
+    assert "phase prepare" in said and "phase run" in said
 
 
 def test_a_build_beside_itself_is_silent_and_the_same_seed_has_the_same_statements(
