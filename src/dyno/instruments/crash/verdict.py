@@ -40,9 +40,9 @@ def judge_crashes(run: CrashRun) -> Verdict:
 
 
 def describe_losses(run: CrashRun) -> str:
-    """`sqlite keeps its commits in 20 kills: lost 0 of 812 acknowledged commits, 0 torn, recovered
-    in 1.2 s [1.1, 1.3]`; the first that is lost, where any is. Commits of an engine that did not
-    recover are not among these.
+    """Return how many acknowledged commits are lost and torn in how many kills, the time to recover,
+    and the first that is lost, where any is. Commits of an engine that did not recover are not
+    among these.
     """
     kills = f"{len(run.plays)} kill{'s' * (len(run.plays) != 1)}"
     asked = sum(it.acknowledged for it in run.plays if not it.failure)
