@@ -40,9 +40,9 @@ def judge_crashes(run: CrashRun) -> Verdict:
 
 
 def describe_losses(run: CrashRun) -> str:
-    """Return how many acknowledged commits are lost and torn in how many kills, the time to recover,
-    and the first that is lost, where any is. Commits of an engine that did not recover are not
-    among these.
+    """Return how many acknowledged commits are lost and torn in how many kills, how long it took to
+    recover, and the first that is lost, where any is. Commits of an engine that did not recover are
+    not among these.
     """
     kills = f"{len(run.plays)} kill{'s' * (len(run.plays) != 1)}"
     asked = sum(it.acknowledged for it in run.plays if not it.failure)
