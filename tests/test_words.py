@@ -92,7 +92,7 @@ VERBS = frozenset(
     append apply ask assign assume attach await begin bind break build burn calibrate call
     carry change check choose claim clean clear clip close collect combine compare compile
     complete compute conclude confirm connect convert copy count create cross cut deal decode
-    derive describe detect diagnose discard divide do download draft draw drive drop empty
+    demangle derive describe detect diagnose discard divide do download draft draw drive drop empty
     enable encode end ensure enter enumerate escape estimate expand expect expel explain
     extract fetch fill filter find finish fit flag flush follow forecast forget form format
     free freeze gather get give go grade grant group guard guess hash hide hold identify indent

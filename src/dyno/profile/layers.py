@@ -95,28 +95,27 @@ class LayerTable:
         found = (pattern.name for pattern in self.patterns if pattern.holds(function))
         return next(found, other)
 
-    def choose_layer(self, names: Iterable[str]) -> str:
-        """Return the layer that most of the functions belong to whose layer is known, by far; else
-        `unknown`.
-        """
-        functions = (CodeFunction(tidy_name(name), UNKNOWN, "") for name in names)
-        voices = Counter(layer for it in functions if (layer := self.find_own_layer(it, "")))
-        (first, most), (_, second) = (*voices.most_common(2), (UNNAMED, 0), (UNNAMED, 0))[:2]
-        return first if most >= LEAD * max(second, 1) else UNNAMED
-
 
 @cache
 def name_nameless(engine: str, path: str, address: int | None, offset: int) -> CodeFunction:
     """Return what is known of a function without a symbol in an engine's program, at an `address`
-    or, where that is None, an `offset` of its file: the functions around it, and their layer.
+    or, where that is None, an `offset` of its file: the functions around it, and the layer that
+    most of them have by far.
     """
     functions = read_functions(path)
     place = functions.find_address(offset) if functions and address is None else address
     if functions is None or place is None or place < functions.entry:
         return CodeFunction(NO_SYMBOL, UNKNOWN, engine, UNNAMED)
     before, after = functions.find_around(place, NEIGHBOURS)
-    table, is_hidden = read_layers(engine), functions.measure_gap(place) > HIDDEN_BYTES
-    layer = table.hidden if is_hidden else table.choose_layer([*before, *after])
+    table, around = read_layers(engine), map(tidy_name, (*before, *after))
+    known = (table.find_own_layer(CodeFunction(name, UNKNOWN, ""), "") for name in around)
+    voices = Counter(filter(None, known)).most_common(2)
+    if functions.measure_gap(place) > HIDDEN_BYTES:
+        layer = table.hidden
+    elif voices and voices[0][1] >= LEAD * (voices[1][1] if len(voices) > 1 else 1):
+        layer = voices[0][0]
+    else:
+        layer = UNNAMED
     ends = " and ".join(tidy_name(each[0]) for each in (before, after) if each)
     return CodeFunction(f"{NO_SYMBOL} by {ends}" if ends else NO_SYMBOL, UNKNOWN, engine, layer)
 
