@@ -190,7 +190,7 @@ def test_the_history_of_a_library_has_series_of_every_instrument_but_a_server_s_
     library = Library([write_home(tmp_path / "runs")])
     found = HistoryShelf().read(library.list_runs())
     told = {series.metric.name for series in found.series}
-    assert told == {"rate_per_s", "instructions_per_op", "capacity", "latency_ns_p99"}
+    assert told == {"rate_per_s", "instructions_per_op", "capacity", "latency_ns_p99", "recovery"}
     assert not found.left_out
 
 

@@ -30,7 +30,8 @@ def command(**words: Any) -> int:
     """Search for statements that two builds answer differently.
 
     Schemas, rows and statements are drawn by chance and played on both. Each difference is reduced
-    to the smallest script that shows it; those that release notes explain are told apart.
+    to the smallest script that shows it; those that release notes explain are told apart. `dyno
+    engines list` names builds.
 
     Exits with 1 if anything differs that nothing explains, with 2 if too little could be judged,
     else with 0.

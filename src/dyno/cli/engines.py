@@ -107,6 +107,7 @@ def settings_(candidates: tuple[str, ...], as_json: bool) -> None:
 
     Each is started and asked: `dyno engines settings 'mysql@8.0?profile=stock'
     'mysql@8.0?profile=packaged'` shows what a package sets beside the server's own defaults.
+    `dyno engines list` names builds.
     """
     told = [read_settings(text) for text in candidates]
     names = sorted(set().union(*told))

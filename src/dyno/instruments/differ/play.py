@@ -68,12 +68,12 @@ def read_specs(plan: DifferPlan) -> list[Spec]:
     """Return both sides; `UsageError` where these are not two that differ."""
     words = list(plan.words) * (2 if plan.is_aa else 1)
     if plan.is_aa and len(words) != 2:
-        raise UsageError("--aa plays one build against itself", hint="name one ENGINE@BUILD")
+        raise UsageError("--aa takes one build", hint="name one ENGINE@BUILD")
+    hint = "dyno differ A --aa plays one against itself"
     if len(words) != 2:
-        hint = "dyno differ A B; --aa A plays one against itself"
         raise UsageError(f"two builds are compared (got {len(words)})", hint=hint)
     if words[0] == words[1] and not plan.is_aa:
-        raise UsageError("both sides are the same", hint="--aa plays one against itself")
+        raise UsageError("both sides are the same", hint=hint)
     names = [f"{words[0]}", f"again={words[1]}"] if plan.is_aa else words
     return list(make_names_unique([parse_candidate(it) for it in names]))
 
