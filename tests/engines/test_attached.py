@@ -6,7 +6,8 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -152,7 +153,7 @@ def test_a_password_comes_from_where_libpq_takes_it(
 
 LISTENS = """
 import os, socket, sys
-line = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+line = socket.create_server((sys.argv[1], int(sys.argv[2])))
 print(line.getsockname()[1], flush=True)
 if os.fork() == 0:
     sys.stdin.read()
@@ -161,23 +162,37 @@ sys.stdin.read()
 """
 
 
+@contextmanager
+def listening_at(program: Path, host: str, port: int) -> Iterator[tuple[int, int]]:
+    """A process, and the port where it listens; `program` is what it is called."""
+    program.symlink_to(sys.executable)
+    command = [str(program), "-c", LISTENS, host, str(port)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as listening:
+        assert listening.stdout and listening.stdin
+        yield listening.pid, int(listening.stdout.readline())
+        listening.stdin.close()
+
+
+def find_at(host: str, port: int) -> int | None:
+    return find_server_pid({"kind": "postgres", "host": host, "port": port}, ("postgres",))
+
+
 def test_a_server_behind_a_port_of_this_host_is_its_first_process_and_no_proxy(
     tmp_path: Path,
 ) -> None:
     for name in ("postgres", "docker-proxy"):
-        (tmp_path / name).symlink_to(sys.executable)
-        with subprocess.Popen(
-            [str(tmp_path / name), "-c", LISTENS, "0"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        ) as listening:
-            assert listening.stdout and listening.stdin
-            port = int(listening.stdout.readline())
-            expected = listening.pid if name == "postgres" else None
-            for host in ("127.0.0.1", "localhost", socket.gethostname()):
-                session: Session = {"kind": "postgres", "host": host, "port": port}
-                is_here = _attached.is_here(host)
-                found = find_server_pid(session, ("postgres",))
-                assert is_here and found == expected, host
-            listening.stdin.close()
+        with listening_at(tmp_path / name, "127.0.0.1", 0) as (pid, port):
+            for host in ("127.0.0.1", "localhost"):
+                assert find_at(host, port) == (pid if name == "postgres" else None), host
+    assert _attached.is_here(socket.gethostname())
     assert not _attached.is_here("192.0.2.1") and not _attached.is_here("no.such.host.invalid")
+
+
+def test_of_two_servers_at_one_port_of_two_addresses_each_is_found(tmp_path: Path) -> None:
+    (tmp_path / "2").mkdir()
+    with (
+        listening_at(tmp_path / "postgres", "127.0.0.1", 0) as (one, port),
+        listening_at(tmp_path / "2" / "postgres", "127.0.0.2", port) as (two, _),
+    ):
+        assert (find_at("127.0.0.1", port), find_at("127.0.0.2", port)) == (one, two)
+        assert find_at("127.0.0.3", port) is None

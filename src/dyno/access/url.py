@@ -389,7 +389,7 @@ def _is_listening(pid: int, port: int, addresses: set[str]) -> bool:
         loopback = {it for it in addresses if it.startswith("127.") or it == "::1"}
         asked = addresses if is_near else addresses - loopback
         own = _list_local_addresses(pid) | (loopback if is_near else set())
-        return bool(asked & own) and bool(_list_listening_sockets(port, pid) & _list_sockets(pid))
+        return bool(_list_listening_sockets(asked & own, port, pid) & _list_sockets(pid))
     return False
 
 
@@ -414,16 +414,23 @@ def _list_sockets(pid: int) -> set[str]:
     return found
 
 
-def _list_listening_sockets(port: int, pid: int) -> set[str]:
-    """The sockets that listen on this port of a process's network, as links of `/proc/PID/fd` name
-    them.
+def _list_listening_sockets(addresses: set[str], port: int, pid: int) -> set[str]:
+    """The sockets that listen on this port of one of a process's addresses, or of all of them, as
+    links of `/proc/PID/fd` name them.
     """
     found = set()
-    for family in ("tcp", "tcp6"):
+    asked = {*addresses, "0.0.0.0", "::"} if addresses else set()
+    for family, name in ((socket.AF_INET, "tcp"), (socket.AF_INET6, "tcp6")):
         with suppress(OSError):
-            for line in Path(f"/proc/{pid}/net/{family}").read_text().splitlines()[1:]:
+            for line in Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]:
                 cells = line.split()
-                if cells[3] == _LISTENS and int(cells[1].rpartition(":")[2], 16) == port:
+                place, _, listens = cells[1].rpartition(":")
+                if cells[3] != _LISTENS or int(listens, 16) != port:
+                    continue
+                # the kernel prints words of four bytes in this machine's order
+                words = struct.iter_unpack("=I", bytes.fromhex(place))
+                raw = b"".join(struct.pack(">I", word) for (word,) in words)
+                if socket.inet_ntop(family, raw).removeprefix("::ffff:") in asked:
                     found.add(f"socket:[{cells[9]}]")
     return found
 

@@ -74,7 +74,7 @@ def test_a_build_beside_itself_is_silent_and_the_same_seed_has_the_same_statemen
 
 
 def test_a_killed_run_goes_on_behind_its_last_script(runs: Path) -> None:
-    words = ["sqlite@system", "--aa", "--scripts", "60", "--seed", "5"]
+    words = ["sqlite@system", "--aa", "--scripts", "150", "--seed", "5"]
     program = [sys.executable, "-m", "dyno.cli", "differ", *words]
     with subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as played:
         while not any(it.scripts for it in read_runs(runs)):
@@ -82,7 +82,7 @@ def test_a_killed_run_goes_on_behind_its_last_script(runs: Path) -> None:
             time.sleep(0.05)
         played.send_signal(signal.SIGKILL)
     (killed,) = read_runs(runs)
-    assert 0 < killed.scripts < 60
+    assert 0 < killed.scripts < 150
     assert run_words(["resume", "last"]) == 0
     assert run_words(["differ", *words]) == 0
     resumed, whole = read_runs(runs)
@@ -96,7 +96,7 @@ def test_a_killed_run_goes_on_behind_its_last_script(runs: Path) -> None:
         (("sqlite@system", "sqlite@system"), "both sides are the same"),
         (("sqlite@system", "null@1ms"), "knows no SQL of null"),
         (("sqlite@system", "sqlite@99"), "99"),
-        (("sqlite@system", "a=sqlite@system", "--aa"), "--aa plays one build"),
+        (("sqlite@system", "a=sqlite@system", "--aa"), "--aa takes one build"),
         (("sqlite@system", "--aa", "--format", "bencher"), "does not apply"),
         (("sqlite@system", "--aa", "--for", "0"), "not above 0"),
     ],

@@ -236,8 +236,14 @@ def test_what_is_surely_more_or_less_by_less_than_the_margin_is_told_alike(ns: f
 @pytest.mark.parametrize(
     ("share", "told"),
     [
-        ((-3.0, -75.0, 70.0), "is not shown: −3 % [−75, 70] of it"),
-        ((30.0, -20.0, 80.0), "is not shown: 30 % [−20, 80] of it"),
+        (
+            (-3.0, -75.0, 70.0),
+            "is not shown to explain the difference in time: −3 % [−75, 70] of it",
+        ),
+        (
+            (30.0, -20.0, 80.0),
+            "is not shown to explain the difference in time: 30 % [−20, 80] of it",
+        ),
         ((-60.0, -75.0, -40.0), "went opposite ways"),
         ((93.0, 85.0, 101.0), "CPU time explains 93 % [85, 101] of the difference in time"),
     ],

@@ -71,7 +71,9 @@ def test_a_silent_sync_of_an_engine_with_an_io_uring_is_not_checked_by_name(
     assert said.soundness == ("invalid" if refused else "not checked"), said
 
 
-@pytest.mark.parametrize("engine", ["sqlite?synchronous=full&journal_mode=delete", "mariadb@11.8"])
+@pytest.mark.parametrize(
+    "engine", ["sqlite?synchronous=full&journal_mode=truncate", "mariadb@11.8"]
+)
 def test_an_engine_that_flushes_is_sound(
     home: Path, monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:
