@@ -95,7 +95,7 @@ def _list_basis(run: DifferRun) -> list[str]:
     beside = (
         f"{counts.unreduced:,} differences were like reduced ones and only counted, "
         f"{counts.unsteady:,} did not show again. "
-        f"{format_count(run.changes, 'release note')} between the two versions are known."
+        f"Known between the two versions: {format_count(run.changes, 'release note')}."
     )
     seeds = f"Seed {run.seed}; all statements have the digest {run.digest[:16] or '(none)'}."
     return [*sides, told, beside, seeds]

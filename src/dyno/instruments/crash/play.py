@@ -96,9 +96,7 @@ def plan_crash_run(plan: CrashPlan, say: Say) -> tuple[CrashRun, CrashedEngine]:
     if spec.is_url:
         hint = "name a build: `dyno engines list`"
         raise UsageError("a server that runs already is not killed", hint=hint)
-    (found,) = resolve_candidates([CandidateRequest(spec)], resolve_control_values({}), say)
-    candidate, engine, build = found
-    if not isinstance(engine, ShowsWrites):
+    if not isinstance(find_engine(spec.engine, driver.ask), ShowsWrites):  # nothing is fetched yet
         able = [
             name
             for name in list_modules("dyno.engines")
@@ -107,6 +105,9 @@ def plan_crash_run(plan: CrashPlan, say: Say) -> tuple[CrashRun, CrashedEngine]:
         cause = "its writes are not known to come by the layer under its files"
         hint = f"engines that can be killed: {', '.join(able)}"
         raise UsageError(f"dyno crash takes no {spec.engine}", cause=cause, hint=hint)
+    (found,) = resolve_candidates([CandidateRequest(spec)], resolve_control_values({}), say)
+    candidate, engine, build = found
+    assert isinstance(engine, ShowsWrites)
     if candidate.controls:
         name = next(iter(candidate.controls))
         raise UsageError(f"a crash holds no control (got {name})", hint="leave it out")
