@@ -68,7 +68,7 @@ def test_a_journal_whose_removal_was_not_synced_takes_the_last_commit_with_it(
 ) -> None:
     """As SQLite's documentation of `synchronous` has it: only EXTRA syncs the folder after that."""
     word = f"sqlite?journal_mode=delete&synchronous={level}"
-    assert run_words(["crash", word, "--times", "3", "--within", "0.2s"]) == lost
+    assert run_words(["crash", word, "--times", "9", "--within", "0.2s"]) == lost
     assert {it.lost_count for it in read_only_run(runs).plays} <= {0, lost}
 
 
