@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 import sys
@@ -178,7 +179,6 @@ int main(void) { copy_rows(); return 0; }
 """
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="the return address is in a register")
 def test_a_leaf_of_the_c_library_has_its_caller_without_frame_pointers(tmp_path: Path) -> None:
     debug = find_debug_folders(lambda _: None)
     copying, source = tmp_path / "copying", tmp_path / "copying.c"
@@ -191,11 +191,21 @@ def test_a_leaf_of_the_c_library_has_its_caller_without_frame_pointers(tmp_path:
         finally:
             process.kill()
     names = [each.name for each in profile.functions]
-    if not any(name.startswith("__mem") for name in names):
-        pytest.skip("the C library's debug file is not here")
-    called = [
-        names[stack.frames[-2]]
-        for stack in profile.stacks
-        if len(stack.frames) > 1 and names[stack.frames[-1]].startswith("__mem")
-    ]
-    assert called and set(called) == {"copy_rows"}
+    leaves = {
+        at
+        for at, each in enumerate(profile.functions)
+        if "/libc" in each.module and each.name.startswith("__mem")
+    }
+    if not leaves:
+        message = "the C library's debug file, which names its leaves, can be had by no mirror"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    called = {
+        names[caller]
+        for *_, caller, leaf in (it.frames for it in profile.stacks if len(it.frames) > 1)
+        if leaf in leaves
+    }
+    # elsewhere the return address is in a register, which is not copied: nobody is named
+    known = {"copy_rows"} if platform.machine() == "x86_64" else set()
+    assert called == known
