@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import socket
 import ssl
 import struct
@@ -147,12 +148,18 @@ def wish_for_tls(line: socket.socket) -> bytes:
     return line.recv(1)
 
 
-def pump(source: ssl.SSLSocket, target: ssl.SSLSocket) -> None:
+def pass_on(near: ssl.SSLSocket, far: ssl.SSLSocket) -> None:
+    """Both ways, in one thread: OpenSSL lets no two threads use a connection at once."""
+    peers = {near: far, far: near}
     with suppress(OSError):
-        while data := source.recv(4096):
-            target.sendall(data)
-    with suppress(OSError):
-        target.shutdown(socket.SHUT_RDWR)
+        while ready := select.select(peers, (), (), 60)[0]:
+            for source in ready:
+                source.settimeout(0)
+                with suppress(ssl.SSLWantReadError):
+                    while data := source.recv(1 << 14):
+                        peers[source].settimeout(60)
+                        peers[source].sendall(data)
+                    return
 
 
 @contextmanager
@@ -177,10 +184,7 @@ def somebody_between(certificate: Path) -> Iterator[int]:
                 ours.wrap_socket(client, server_side=True) as near,
                 theirs.wrap_socket(server) as far,
             ):
-                back = threading.Thread(target=pump, args=(far, near))
-                back.start()
-                pump(near, far)
-                back.join(60)
+                pass_on(near, far)
 
         thread = threading.Thread(target=serve)
         thread.start()
