@@ -32,9 +32,7 @@ def make_run(*plays: CrashPlay, times: int = 3, **more: Any) -> CrashRun:
         clients=1,
         within_s=2.0,
         plays=plays or (make_play(1), make_play(2, lost=2), make_play(3)),
-        promise="a power cut",
-        decided_by={"synchronous": "full"},
-        **more,
+        **{"promise": "a power cut", "decided_by": {"synchronous": "full"}} | more,
     )
 
 

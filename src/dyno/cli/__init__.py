@@ -67,7 +67,8 @@ Exit codes of `compare`, `count` (of *heavier*), `crash` (of *loses*), `disk`, `
 `run --gate`, `history --gate`, `report --strict`, and of `sysbench` and `pgbench` with `--compare`:
    0  not slower (or faster)     64  wrong word, number, file or host
    1  slower                     70  a fault of Dyno's own
-   2  inconclusive              130  interrupted
+   2  inconclusive, or a loss   130  interrupted
+      that settings permit
    3  invalid
    4  doubtful, with --strict
 Without --gate, `run` ends with 0 once it is complete, and `history` whatever it flags."""

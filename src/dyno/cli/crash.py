@@ -55,7 +55,8 @@ def command(**words: Any) -> int:
     put back to their last sync, the engine is started again, and a new connection is asked for each
     commit: lost, torn, or there. ENGINE is one of those of `dyno engines list`.
 
-    Exits with 0 where nothing is lost, 1 where something is, 3 where the layer did not see all.
+    Exits with 0 where nothing is lost, 1 where more is than the engine's settings say, 2 where it
+    is no more than that, 3 where the layer did not see all.
 
     \b
     dyno crash sqlite

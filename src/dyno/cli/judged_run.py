@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 #: Exit codes of a comparison; those of errors stand in `errors`.
 EXITS = {"not slower": 0, "faster": 0, "slower": 1, "inconclusive": 2, "invalid": 3, "measured": 0}
-EXITS["loses"] = 1
+EXITS |= {"loses": 1, "loses as permitted": 2}
 #: That of a doubtful one, whatever it says, where `--strict` asks for it.
 DOUBTFUL_EXIT = 4
 

@@ -41,6 +41,7 @@ LIKENED = {
     **{"heavier": "slower", "not heavier": "not slower", "lighter": "faster"},
     **{"dearer": "slower", "not dearer": "not slower", "cheaper": "faster"},
     **{"less capacity": "slower", "not less capacity": "not slower", "more capacity": "faster"},
+    **{"loses": "slower", "loses as permitted": "inconclusive"},
 }
 
 

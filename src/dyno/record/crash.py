@@ -17,9 +17,10 @@ class CrashPlay(Record):
 
     `acknowledged` are the commits whose answers came, `in_doubt` those that were asked for and not
     answered, which may be there or not. `lost` and `torn` tell the first of them by name, the
-    counts all; `unknown` are rows that nobody asked for. `failure` says why the engine did not
-    recover, `failure_words` are its own last ones, and `recovery_s`, from its start to its first
-    answer, is None then. `damage` is what its own checks found.
+    counts all; `passed_count` are lost ones of a client of which a later one is there; `unknown`
+    are rows that nobody asked for. `failure` says why the engine did not recover, `failure_words`
+    are its own last ones, and `recovery_s`, from its start to its first answer, is None then.
+    `damage` is what its own checks found.
 
     Of the layer: `lost_bytes` in `files`, and `kept_sectors` that stayed by chance; the `names` of
     files that are as they were before; the `syncs` that were done; `unseen` says what it cannot
@@ -32,6 +33,7 @@ class CrashPlay(Record):
     in_doubt: Int64
     lost_count: Int64 = 0
     torn_count: Int64 = 0
+    passed_count: Int64 = 0
     lost: tuple[str, ...] = ()
     torn: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
@@ -50,7 +52,12 @@ class CrashPlay(Record):
     @property
     def loses(self) -> bool:
         """Whether anything that was acknowledged is gone or in pieces."""
-        return bool(self.lost_count or self.torn_count or self.failure or self.damage)
+        return bool(self.lost_count or self.is_broken)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether a commit is in pieces, or the engine, and not only its last commits gone."""
+        return bool(self.torn_count or self.failure or self.damage)
 
 
 class CrashRun(Record):

@@ -13,8 +13,8 @@ from dyno.record.trial import Metric
 
 VerdictName = Literal["slower", "not slower", "faster", "inconclusive", "invalid"]
 #: A run's word: of its comparisons the worst, that what it has was measured and not compared, or
-#: that an engine loses what it acknowledged.
-Overall = Literal["slower", "not slower", "faster", "inconclusive", "invalid", "measured", "loses"]
+#: that an engine loses what it acknowledged, and whether its settings say so.
+Overall = Literal[VerdictName, "measured", "loses", "loses as permitted"]
 WORST_FIRST: tuple[VerdictName, ...] = ("invalid", "slower", "inconclusive", "not slower", "faster")
 
 #: Words that say something of a candidate, and that a doubt therefore concerns.
@@ -191,7 +191,8 @@ class Verdict(Record):
     """`verdict.json`: everything derived from a run's trials.
 
     `overall` is the worst of invalid > slower > inconclusive > not slower over the primaries, or
-    *measured* where nothing is compared, *loses* where a crash took what was acknowledged;
+    *measured* where nothing is compared, *loses* where a crash took what was acknowledged, *loses
+    as permitted* where the engine's settings promise no more;
     `sentence` says it in words, `reason` why it found less than it should have (too noisy, not
     finished), empty where nothing stood in its way; `dropped` are the blocks that do not count: a
     noise limit was broken, or somebody stood still; `spread` is that of every candidate in every

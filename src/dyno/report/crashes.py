@@ -41,7 +41,6 @@ def _list_basis(run: CrashRun) -> list[str]:
     build, settings = run.candidate.build, run.candidate.settings
     chosen = ", ".join(f"{name}={value}" for name, value in settings.items())
     clients = format_count(run.clients, "client")
-    decided = ", ".join(f"{name}={value}" for name, value in run.decided_by.items())
     told = [
         "; ".join(filter(None, (f"{run.candidate.engine} {build.get('version', '')}", chosen))),
         f"{run.workload} by {clients}; a kill within {run.within_s:g} s of the first commits, on a"
@@ -49,6 +48,7 @@ def _list_basis(run: CrashRun) -> list[str]:
         "what was not synced is lost" + ", sector by sector by chance" * run.torn,
     ]
     if run.promise:
+        decided = ", ".join(f"{name}={value}" for name, value in run.decided_by.items())
         told.append(f"by its settings a commit survives {run.promise} ({decided})")
     if run.seen_with:
         pairs = ", ".join(f"{name}={value}" for name, value in run.seen_with.items())

@@ -55,7 +55,7 @@ def build_headline(sides: Sequence[Candidate], verdict: Verdict) -> str:
     rows = list_decisive(verdict)
     if verdict.overall == "invalid":
         return "Invalid: the figures say nothing"
-    if verdict.overall in ("measured", "loses"):
+    if verdict.overall not in WORST_FIRST:
         return verdict.sentence.rstrip(".")
     if not rows:
         return f"Inconclusive: {verdict.reason or 'no primary metric was measured'}"

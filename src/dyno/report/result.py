@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from dyno.record import Candidate, Comparison, Metric, Verdict
+from dyno.record.verdict import WORST_FIRST
 from dyno.report.accepted import AcceptedLoss, find_accepted, judge_accepted
 from dyno.report.document import Document, Words
 from dyno.report.names import NamedRow
@@ -84,7 +85,7 @@ class Result:
             return found
         if self.verdict.rehearsal:
             return found | {"a verdict", "statement classes"}
-        if self.verdict.overall not in ("measured", "loses"):
+        if self.verdict.comparisons or self.verdict.overall in WORST_FIRST:
             timed = [is_timed(it.metric) for it in self.primaries]
             found |= {"comparisons", "comparisons of times"} if all(timed) else {"comparisons"}
         return found | {"a verdict"}

@@ -43,7 +43,8 @@ MDE80 = "MDE80: the smallest slowdown that this many blocks would find 4 times i
 
 #: How a verdict's word is to be taken.
 TONES: dict[str, Tone] = {"slower": "bad", "invalid": "bad", "faster": "good", "not slower": "good"}
-TONES |= {"inconclusive": "doubt", "doubtful": "doubt", "measured": "", "loses": "bad"}
+TONES |= {"inconclusive": "doubt", "doubtful": "doubt", "measured": ""}
+TONES |= {"loses": "bad", "loses as permitted": "doubt"}
 
 
 def format_size(row: Comparison) -> str:

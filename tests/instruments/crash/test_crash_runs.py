@@ -10,9 +10,11 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from crash_runs import make_play, make_run
+from msgspec.structs import replace
 
 from dyno.cli import run_words
 from dyno.instruments.crash.verdict import judge_crashes
@@ -68,7 +70,7 @@ def test_a_journal_whose_removal_was_not_synced_takes_the_last_commit_with_it(
 ) -> None:
     """As SQLite's documentation of `synchronous` has it: only EXTRA syncs the folder after that."""
     word = f"sqlite?journal_mode=delete&synchronous={level}"
-    assert run_words(["crash", word, "--times", "9", "--within", "0.2s"]) == lost
+    assert run_words(["crash", word, "--times", "9", "--within", "0.2s"]) == 2 * lost
     assert {it.lost_count for it in read_only_run(runs).plays} <= {0, lost}
 
 
@@ -113,11 +115,34 @@ def test_a_run_of_a_killed_dyno_goes_on_and_nothing_is_left_running(
             assert mark not in each.read_bytes(), each
 
 
+@pytest.mark.parametrize(
+    ("promise", "more", "word"),
+    [
+        ("a power cut, but for the last ones", {"lost": 2}, "loses as permitted"),
+        ("a power cut, but for the last ones", {"lost": 2, "passed_count": 1}, "loses"),
+        ("a power cut, but for the last ones", {"torn_count": 1}, "loses"),
+        ("a power cut, but for the last ones", {"failure": "it did not start"}, "loses"),
+        ("a crash of the program", {"failure": "it did not start"}, "loses as permitted"),
+        ("", {"lost": 1}, "loses"),
+    ],
+)
+def test_a_loss_is_held_against_what_the_settings_promise(
+    promise: str, more: dict[str, Any], word: str
+) -> None:
+    run = make_run(make_play(1, **more), times=1, promise=promise)
+    assert judge_crashes(run).overall == word
+    assert ("as its settings permit" in judge_crashes(run).sentence) == (word != "loses")
+    assert ("beyond" in judge_crashes(run).sentence) == (word == "loses" and bool(promise))
+    assert judge_crashes(replace(run, silent=True)).overall == "loses"
+
+
 def test_the_verdict_names_losses_and_what_the_layer_does_not_see() -> None:
     verdict = judge_crashes(make_run())
     assert verdict.overall == "loses" and verdict.complete
-    assert "loses in 1 of 3 kills: lost 2 of 300 acknowledged commits, 0" in verdict.sentence
-    assert "the first: kill 2, commit 0 of client 0" in verdict.sentence
+    head = "loses in 1 of 3 kills, beyond its promise: lost 2 of 300 acknowledged commits, 0 torn"
+    assert head in verdict.sentence
+    assert "; a commit survives a power cut (synchronous=full); the first: " in verdict.sentence
+    assert verdict.sentence.endswith("kill 2, commit 0 of client 0.")
     blind = judge_crashes(make_run(make_play(1, unseen=("io_uring",))))
     assert blind.overall == "invalid" and "io_uring" in blind.sentence and not blind.complete
     dead = judge_crashes(make_run(make_play(1, failure="it did not start", recovery_s=None)))

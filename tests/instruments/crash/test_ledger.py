@@ -34,7 +34,14 @@ def test_what_was_acknowledged_and_is_gone_is_lost_by_name() -> None:
     ledger = make_ledger(9, 10)
     gaps = ledger.check(*make_tables(ledger, 7))
     assert gaps.lost == ["commit 7 of client 0", "commit 8 of client 0"]
-    assert not gaps.torn and not gaps.unknown
+    assert not gaps.torn and not gaps.unknown and not gaps.passed_count
+
+
+def test_a_lost_commit_before_one_that_is_kept_is_counted() -> None:
+    inserted, rows = make_tables(ledger := make_ledger(9, 10), 10)
+    del inserted[0, 7]
+    gaps = ledger.check(inserted, rows)
+    assert gaps.lost == ["commit 7 of client 0"] and gaps.passed_count == 1
 
 
 def test_a_part_of_a_transaction_is_torn_acknowledged_or_not() -> None:

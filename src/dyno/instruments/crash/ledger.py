@@ -87,12 +87,14 @@ class CrashLedger:
         """
         gaps, expected = LedgerGaps(), dict.fromkeys(range(ROWS), NONE)
         for client in range(self.clients):
+            last = max((number for of, number in inserted if of == client), default=NONE)
             for number in range(self.asked[client]):
                 made = self.draw(client, number)
                 found = inserted.get((client, number), 0)
                 is_asked_for = number < self.acknowledged[client]
                 if found == 0 and is_asked_for:
                     gaps.lost.append(str(made))
+                    gaps.passed_count += number < last
                 elif found not in (0, made.inserted):
                     told = f"{made}: {found} of {made.inserted} rows"
                     (gaps.torn if found < made.inserted else gaps.unknown).append(told)
@@ -127,9 +129,12 @@ class CrashLedger:
 
 @dataclass
 class LedgerGaps:
-    """What is missing of an engine's commits, each by name."""
+    """What is missing of an engine's commits, each by name; `passed_count` of the lost are of a
+    client of which a later one is there.
+    """
 
     lost: list[str] = field(default_factory=list)
+    passed_count: int = 0
     torn: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
 

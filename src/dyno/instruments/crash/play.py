@@ -364,6 +364,7 @@ def _restart(play: CrashPlay, engine: CrashedEngine, ledger: CrashLedger, home: 
         recovery_s=recovery_s,
         lost_count=len(gaps.lost),
         torn_count=len(gaps.torn),
+        passed_count=gaps.passed_count,
         lost=tuple(gaps.lost[:SHOWN]),
         torn=tuple(gaps.torn[:SHOWN]),
         unknown=tuple(gaps.unknown[:SHOWN]),

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from dyno.engines import SURVIVES
 from dyno.judge.stats.interval import compute_t_interval
 from dyno.judge.stats.simulate import compute_clopper_pearson
 from dyno.numbers import format_percent, format_quantity
@@ -27,7 +28,9 @@ def judge_crashes(run: CrashRun) -> Verdict:
     """The verdict on all kills of the record."""
     findings = tuple(list_findings(run))
     invalid = next((it.sentence for it in findings if it.soundness == "invalid"), "")
-    overall: Overall = "loses" if any(it.loses for it in run.plays) else "measured"
+    overall: Overall = "measured"
+    if any(it.loses for it in run.plays):
+        overall = "loses" if exceeds_promise(run) else "loses as permitted"
     sentence = f"{describe_losses(run)}." if run.plays else "No kill yet."
     return Verdict(
         overall="invalid" if invalid else overall,
@@ -39,26 +42,48 @@ def judge_crashes(run: CrashRun) -> Verdict:
     )
 
 
+def exceeds_promise(run: CrashRun) -> bool:
+    """Return whether any kill took more than the settings say: where a commit survives a power cut
+    but for the last ones, these alone may go, and in their order. An engine of which nothing is
+    known promises all, and so does one whose syncs did nothing.
+    """
+    promise = SURVIVES[-1] if run.silent else run.promise or SURVIVES[-1]
+    if promise == SURVIVES[2]:
+        return any(it.is_broken or it.passed_count for it in run.plays)
+    return promise == SURVIVES[3] and any(it.loses for it in run.plays)
+
+
 def describe_losses(run: CrashRun) -> str:
     """Return how many acknowledged commits are lost and torn in how many kills, how long it took to
-    recover, and the first that is lost, where any is. Commits of an engine that did not recover are
-    not among these.
+    recover, and where any is lost the first, and what was promised. Commits of an engine that did
+    not recover are not among these.
     """
     kills = f"{len(run.plays)} kill{'s' * (len(run.plays) != 1)}"
     asked = sum(it.acknowledged for it in run.plays if not it.failure)
     losing = sum(it.loses for it in run.plays)
     lost, torn = (sum(getattr(it, name) for it in run.plays) for name in COUNTS)
     clauses = [f"lost {lost:,} of {asked:,} acknowledged commits", f"{torn:,} torn"]
+    if passed := sum(it.passed_count for it in run.plays):
+        clauses.append(f"{passed:,} lost before one that is kept")
     if dead := sum(bool(it.failure) for it in run.plays):
         clauses.append(f"{dead} did not recover")
     if damaged := sum(bool(it.damage) for it in run.plays):
         clauses.append(f"{damaged} damaged")
     if recovered := describe_recovery(run):
         clauses.append(f"recovered in {recovered}")
-    first = next((f"kill {it.number}, {tell}" for it in run.plays if (tell := tell_first(it))), "")
-    word = f"loses in {losing} of" if losing else "keeps its commits in"
-    head = f"{run.candidate.name} {word} {kills}: "
-    return f"{head}{', '.join(clauses)}" + (f"; the first: {first}" if first else "")
+    told = ", ".join(clauses)
+    if not losing:
+        return f"{run.candidate.name} keeps its commits in {kills}: {told}"
+    is_promised = bool(run.promise) and not run.silent
+    beyond = ", beyond its promise" if exceeds_promise(run) else ", as its settings permit"
+    decided = ", ".join(f"{name}={value}" for name, value in run.decided_by.items())
+    firsts = [
+        f"; the first: kill {it.number}, {tell}" for it in run.plays if (tell := tell_first(it))
+    ]
+    return (
+        f"{run.candidate.name} loses in {losing} of {kills}{beyond * is_promised}: {told}"
+        f"{f'; a commit survives {run.promise} ({decided})' * is_promised}{''.join(firsts[:1])}"
+    )
 
 
 def tell_first(play: CrashPlay) -> str:

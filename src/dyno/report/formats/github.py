@@ -14,6 +14,7 @@ from dyno.report.result import Holding, Result
 
 #: How loud a verdict is; what passes is a notice.
 LEVELS = {"slower": "error", "invalid": "error", "inconclusive": "warning"}
+LEVELS |= {"loses": "error", "loses as permitted": "warning"}
 
 
 class _GitHub:

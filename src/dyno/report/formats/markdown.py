@@ -45,6 +45,8 @@ STEPS = {
     "doubtful": "read the doubts before you rely on it",
     "not slower": "nothing",
     "faster": "nothing",
+    "loses": "see which kill lost what, and report it to the engine's makers",
+    "loses as permitted": "choose settings that keep more, or accept it",
 }
 
 

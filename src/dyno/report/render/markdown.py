@@ -18,7 +18,7 @@ from dyno.report.names import NamedRow
 WIDTH = 25
 #: Signs beside the word, for who skims: colour never tells alone.
 SIGNS = {"slower": "🔴", "faster": "🟢", "not slower": "🟢", "inconclusive": "⚪", "invalid": "⛔"}
-SIGNS |= {"doubtful": "🟡", "accepted": "☑️"}
+SIGNS |= {"doubtful": "🟡", "accepted": "☑️", "loses": "🔴", "loses as permitted": "⚪"}
 #: The most letters of a name in a cell.
 NAME_LETTERS = 70
 
