@@ -35,7 +35,7 @@ def make_run() -> DifferRun:
     known = FoundDifference(
         number=4,
         kind="values differ",
-        why="1 rows differ",
+        why="1 row differs",
         script=script,
         ours=("'1.5'",),
         theirs=("'1.50'",),

@@ -32,6 +32,11 @@ def format_digits(value: float, significant: int = 3) -> str:
     return f"{value:.{places}f}"
 
 
+def format_count(number: int, noun: str) -> str:
+    """`1 block`, `1,200 blocks`."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 def format_quantity(value: float, unit: str, significant: int = 3) -> str:
     """A number with its unit, scaled for the eye: `912 µs`, `41.2 k/s`, `3.10 MB`.
 

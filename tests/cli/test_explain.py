@@ -99,7 +99,7 @@ def test_rows_that_differ_are_told_before_any_stage(
     changed.close()
     assert explain(shop, BY_CUSTOMER, "--runs", "1", "--against", f"sqlite@system:{other}") == 0
     said = capsys.readouterr().out
-    assert "The answers: differs: 1 rows differ." in said
+    assert "The answers: differs: 1 row differs." in said
     (ours,) = re.findall(r"A: '507', '7', 'x+'", said)
     (theirs,) = re.findall(r"B: '507', '7', 'y'", said)
     assert said.index(ours) < said.index(theirs) < said.index("stage")

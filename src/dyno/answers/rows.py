@@ -25,6 +25,7 @@ from dyno.answers.cells import (
     strip_case,
 )
 from dyno.answers.ordering import FOLDING_KINDS, Openness
+from dyno.numbers import format_count
 from dyno.printable import escape_line
 
 Row = tuple[str | None, ...]
@@ -105,7 +106,7 @@ class _Comparison:
 
     def _judge_numbers(self) -> Sameness:
         ours, theirs = _subtract(self.ours, self.theirs), _subtract(self.theirs, self.ours)
-        why = f"{len(self.base)} and {len(self.other)} rows"
+        why = f"{len(self.base)} and {format_count(len(self.other), 'row')}"
         if self.open.chooses:
             return self._say("undecidable", f"{why}: {self.open.chooses}", "rows", ours, theirs)
         return self._say("differs", why, "rows", ours, theirs)
@@ -170,7 +171,13 @@ class _Comparison:
             return self._say("undecidable", self.open.chooses, "rows", ours, theirs)
         pairs = self._pair(ours, theirs)
         if pairs is None:
-            return self._say("differs", f"{len(ours)} rows differ", "rows", ours, theirs)
+            return self._say(
+                "differs",
+                f"{format_count(len(ours), 'row')} {'differs' if len(ours) == 1 else 'differ'}",
+                "rows",
+                ours,
+                theirs,
+            )
         reasons = dict(reason for pair in pairs for reason in self._list_reasons(*pair))
         hard = next((why for why, is_hard in reasons.items() if is_hard), "")
         if list(reasons) == [ADDED] and self._are_in_place(pairs):

@@ -17,6 +17,7 @@ from dyno.cli.judged_run import print_progress
 from dyno.cli.options import ENGINE, HeadedGroup, Word, add_option
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError, build_unknown_error
+from dyno.numbers import format_count
 
 if TYPE_CHECKING:
     from dyno.builds.available import AvailableBuild
@@ -325,7 +326,7 @@ def _announce(plan: BuildPlan) -> None:
         return
     tools, cost = plan.toolchain, plan.recipe.cost
     ccache = ", ccache" if tools.ccache else ""
-    jobs = "1 job" if tools.jobs == 1 else f"{tools.jobs} jobs"
+    jobs = format_count(tools.jobs, "job")
     about, limit = map(screen.format_duration, (plan.alone_s, plan.limit_s))
     time = f"about {about}, beside what runs here up to {limit}" if about != limit else about
     screen.print_line(

@@ -236,7 +236,7 @@ def hold_collector() -> Iterator[None]:
 
 
 def build_no_series_error(history: History) -> UsageError:
-    from dyno.report.words import format_count
+    from dyno.numbers import format_count
 
     longest = max((len(each.points) for each in history.series), default=0)
     cuts = [clause for each in history.series for clause in each.cut]

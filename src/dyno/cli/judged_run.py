@@ -16,6 +16,7 @@ from dyno.cli.terminal import screen
 from dyno.cli.terminal.announcement import announce
 from dyno.cli.terminal.live import tell_what_stays, watch_live
 from dyno.errors import UsageError
+from dyno.numbers import format_count
 
 if TYPE_CHECKING:
     from dyno.instruments.time.saved_answers import SavedAnswers
@@ -167,7 +168,7 @@ def sweep() -> None:
     for sentence in swept.left:
         screen.print_line(f"note: a killed run's {sentence}", err=True)
     if swept.count:
-        things = "a folder" if swept.count == 1 else f"{swept.count} folders"
+        things = format_count(swept.count, "folder")
         size = screen.format_bytes(swept.size_bytes)
         screen.print_line(f"note: {things} of killed runs removed, {size}", err=True)
 

@@ -40,8 +40,8 @@ def command(runs: tuple[str, ...], folder: Path, **words: Any) -> None:
     dyno publish last site
     dyno publish runs /srv/www/benchmarks --hide acme
     """
+    from dyno.numbers import format_count
     from dyno.pages.site import SiteOptions, list_named, write_site
-    from dyno.report.words import format_count
     from dyno.runs.pack.archive import PackOptions
     from dyno.runs.pack.hidden import list_own_names
 
@@ -63,7 +63,7 @@ def command(runs: tuple[str, ...], folder: Path, **words: Any) -> None:
 
 def require_no_fault(site: WrittenSite) -> None:
     """`InternalError` for a site that tells one of ours in the place of a run."""
-    from dyno.report.words import format_count
+    from dyno.numbers import format_count
 
     if site.faults:
         told = f"{format_count(len(site.faults), 'run')} could not be shown, and the page says so"

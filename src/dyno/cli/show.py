@@ -19,6 +19,7 @@ from dyno.cli.terminal import screen
 from dyno.cli.terminal.announcement import format_cells_comment
 from dyno.errors import DynoError, build_unknown_error
 from dyno.former_names import AUDITS, find_current_name
+from dyno.numbers import format_count
 from dyno.plugins import list_modules, load_modules, load_things
 
 if TYPE_CHECKING:
@@ -305,7 +306,7 @@ def describe_stop_rule(stop: Stop) -> str:
     events = stop.events or 0
     if stop.kind == "stream":
         return f"{events:,} events of {stop.stream}"
-    return f"{events:,} event{'s' * (events > 1)}" if events else "its last event"
+    return format_count(events, "event") if events else "its last event"
 
 
 def show_probe(name: str) -> None:

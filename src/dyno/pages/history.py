@@ -16,6 +16,7 @@ from msgspec import structs
 
 from dyno.compare.history.history import build_history
 from dyno.compare.history.homes import read_folders
+from dyno.numbers import format_count
 from dyno.pages.frame import HISTORY, SitePage, quote_key, read_template
 from dyno.pages.library import ListedRun
 from dyno.pages.waiting import ReadProgress, start_aside, wait_for_promise
@@ -165,7 +166,7 @@ def build_history_page(
         look=links.look,
         link=links.link,
     )
-    found = words.format_count(len(history.flagged_changes), "flagged change")
+    found = format_count(len(history.flagged_changes), "flagged change")
     return SitePage(
         title=f"History: {found}",
         heading=f"{found} in {len(history.tested)} series",

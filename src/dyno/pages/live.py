@@ -12,10 +12,11 @@ from markupsafe import Markup
 
 from dyno.errors import DynoError
 from dyno.judge.analysis.effect_words import describe_axis
+from dyno.numbers import format_count
 from dyno.pages.frame import LIVE, SitePage, quote_key, read_template
 from dyno.pages.library import ListedRun
 from dyno.report.html.markup import render
-from dyno.report.words import format_count, format_ends
+from dyno.report.words import format_ends
 
 #: How often a page looks, with a script and without one.
 EVERY_S, REFRESH_S = 1.0, 5

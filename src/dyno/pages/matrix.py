@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from dyno.compare.history.series import parse_version
 from dyno.judge.analysis.effect_words import describe_word
+from dyno.numbers import format_count
 from dyno.pages.frame import MATRIX, SitePage, quote_key, read_template
 from dyno.pages.heat import TONES
 from dyno.pages.library import ListedRun
@@ -16,7 +17,6 @@ from dyno.pages.run_list import DOUBTFUL
 from dyno.record.run_summary import BuildOutcome
 from dyno.report.html.markup import render
 from dyno.report.render.forest import MARKS
-from dyno.report.words import format_count
 
 #: The newest so many builds are columns.
 BUILDS_MAX = 40

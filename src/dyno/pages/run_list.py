@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from urllib.parse import urlencode
 
+from dyno.numbers import format_count
 from dyno.pages.frame import RUNS, SitePage, quote_key, read_template
 from dyno.pages.library import ListedRun
 from dyno.record import RunSummary
 from dyno.report.html.markup import render
 from dyno.report.render.forest import MARKS
-from dyno.report.words import format_count
 from dyno.runs import run_summary
 
 PER_PAGE = 100

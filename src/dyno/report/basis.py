@@ -137,7 +137,9 @@ def format_values(values: list[str], most: int = 4) -> str:
     counts = Counter(values)
     if len(counts) < 2:
         return next(iter(counts), "")
-    each = [f"{value} ({words.format_count(n, 'trial')})" for value, n in counts.most_common(most)]
+    each = [
+        f"{value} ({numbers.format_count(n, 'trial')})" for value, n in counts.most_common(most)
+    ]
     more = len(counts) - most
     return ", ".join(each) + (f" and {more} other values" if more > 0 else "")
 
@@ -194,8 +196,8 @@ def _describe_restarts(book: Book) -> str:
         if trials:
             blocks = len({trial.block for trial in trials})
             where = f" of {workload.name}" if len(book.run.workloads) > 1 else ""
-            restarts = words.format_count(len(trials), "restart")
-            told = f"{restarts} in {words.format_count(blocks, 'block')}"
+            restarts = numbers.format_count(len(trials), "restart")
+            told = f"{restarts} in {numbers.format_count(blocks, 'block')}"
             parts.append(told + where)
     if parts and (slices := describe_slices(book.run)):
         parts.append(f"interleaved in slices of {slices}")
@@ -212,7 +214,7 @@ def _describe_loads(book: Book) -> str:
         return ""
     if not numbers_of:
         return "the data loaded anew for each"
-    each = [f"{words.format_count(len(n), 'load')} of {w}" for w, n in numbers_of.items()]
+    each = [f"{numbers.format_count(len(n), 'load')} of {w}" for w, n in numbers_of.items()]
     return f"on {', '.join(each)} for each candidate"
 
 
@@ -228,7 +230,7 @@ def _describe_losses(book: Book) -> list[str]:
         for t in failed
     ]
     torn = book.view.torn_numbers - {t.number for t in failed}
-    anew = [f"{words.format_count(len(torn), 'trial')} of blocks begun anew"] if torn else []
+    anew = [f"{numbers.format_count(len(torn), 'trial')} of blocks begun anew"] if torn else []
     left = [f"trial {t.number}: {each}" for t in book.view.trials for each in t.left_behind]
     return [*dropped, *lost, *anew, *left]
 
@@ -325,7 +327,7 @@ def list_tiles(book: Book) -> Tiles:
     poor = [o.name for o in survey or () if o.mark == "poor"]
     host = "host not surveyed" if survey is None else f"host {compute_host_score(survey)} of 100"
     if hosts := {trial.host for trial in book.view.counted_trials if trial.host}:
-        host = f"{words.format_count(len(hosts), 'host')}, the worst: {host}"
+        host = f"{numbers.format_count(len(hosts), 'host')}, the worst: {host}"
     called = ("stale: " if known.stale else "") + known.when
     tiles = [
         _describe_blocks(book),
@@ -348,21 +350,23 @@ def _count_audits(findings: Sequence[Finding]) -> tuple[TextSpan, str]:
     (worst, number), *others = facts.count_findings(applying).items()
     is_bad = worst in ("invalid", "doubtful")
     names = dict.fromkeys(it.audit for it in applying if it.soundness == worst)
-    told = [facts.format_count(*each) for each in others]
+    told = [facts.format_findings(*each) for each in others]
     told = [", ".join(names)] * is_bad + [", ".join(told)]
-    figure = f"{words.format_count(number, 'audit')} {worst}"
+    figure = f"{numbers.format_count(number, 'audit')} {worst}"
     tone = facts.TONES[worst] if is_bad else ""
     return TextSpan(figure, tone, link="#audits"), "; ".join(filter(None, told))
 
 
 def _describe_blocks(book: Book) -> tuple[TextSpan, str]:
     counted, dropped = list(book.view.counted_trials), book.verdict.dropped
-    blocks = words.format_count(len({(trial.workload, trial.block) for trial in counted}), "block")
+    blocks = numbers.format_count(
+        len({(trial.workload, trial.block) for trial in counted}), "block"
+    )
     if book.verdict.complete and book.verdict.overall in ("slower", "not slower", "faster"):
         blocks = f"decided at {blocks}"
     lost = len(summarize_restarts(book).losses) - len(dropped)
     gone = f"{len(dropped)} dropped ({dropped[-1].reason})" if dropped else "none dropped"
-    restarts = words.format_count(len(counted), "restart")
+    restarts = numbers.format_count(len(counted), "restart")
     told = (restarts, gone, f"{lost} lost" if lost > 0 else "")
     return TextSpan(blocks, link="#trust"), ", ".join(filter(None, told))
 

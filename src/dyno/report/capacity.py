@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
 from dyno import numbers
+from dyno.numbers import format_count
 from dyno.record.capacity import (
     CandidateCapacity,
     CapacityBlock,
@@ -32,7 +33,7 @@ from dyno.report.headline import build_headline, list_reasons
 from dyno.report.names import NamedRow
 from dyno.report.result import Result
 from dyno.report.sections.verdict import choose_tone
-from dyno.report.words import format_client_loads, format_count, format_level
+from dyno.report.words import format_client_loads, format_level
 
 
 def format_rate(per_s: float) -> str:

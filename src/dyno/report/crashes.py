@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dyno import numbers
+from dyno.numbers import format_count
 from dyno.record import Verdict
 from dyno.record.crash import CrashPlay, CrashRun
 from dyno.report import document as doc
 from dyno.report.headline import build_headline, list_reasons
 from dyno.report.result import Result
 from dyno.report.sections.verdict import choose_tone
-from dyno.report.words import TONES, format_count
+from dyno.report.words import TONES
 
 
 def build_crash_result(

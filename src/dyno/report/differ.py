@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from dyno.numbers import format_count
 from dyno.record import Finding, Verdict
 from dyno.record.differ import DifferRun, FoundDifference
 from dyno.report import document as doc
 from dyno.report.result import Result
-from dyno.report.words import format_count
 
 #: What it does not look at, by the audit that looks at it elsewhere.
 UNSEEN = {

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from dyno import numbers
+from dyno.numbers import format_count
 from dyno.record.disk import (
     DiskJob,
     DiskPlay,
@@ -24,7 +25,6 @@ from dyno.report.headline import build_headline, describe_largest, list_reasons
 from dyno.report.names import NamedRow
 from dyno.report.result import Result
 from dyno.report.sections.verdict import choose_tone
-from dyno.report.words import format_count
 
 #: What each part of a request's time is called.
 PARTS = ("submit", "queue", "device", "rest", "completion")

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from dyno.judge.analysis.effect_words import describe_verdict
-from dyno.numbers import keep_finite
+from dyno.numbers import format_count, keep_finite
 from dyno.record import Comparison, Metric, Trial, Verdict
 from dyno.record.decode import encode
-from dyno.report import Book, words
+from dyno.report import Book
 from dyno.report.accepted import AcceptedLoss, describe_accepted
 from dyno.report.basis import summarize_restarts
 from dyno.report.headline import build_headline, shorten_cause
@@ -66,7 +66,7 @@ def _list_warnings(book: Book) -> Iterator[str]:
             yield f"{plan.name} was not measured"
     failed = [it for it in book.view.played_trials if it.failure]
     if failed:
-        first, told = failed[0], words.format_count(len(failed), "trial")
+        first, told = failed[0], format_count(len(failed), "trial")
         yield f"{told} failed, the first on {first.candidate}: {first.why_failed}"
 
 

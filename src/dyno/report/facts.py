@@ -84,7 +84,7 @@ def count_findings(findings: Iterable[Finding]) -> dict[Soundness, int]:
     return {word: counts[word] for word in COUNTED if counts[word]}
 
 
-def format_count(word: Soundness, number: int) -> str:
+def format_findings(word: Soundness, number: int) -> str:
     """`21 sound`, `11 do not apply`."""
     plural = word == "does not apply" and number > 1
     return f"{number} {'do not apply' if plural else word}"

@@ -23,10 +23,10 @@ from dyno.judge.analysis.effect_words import (
 )
 from dyno.judge.analysis.measures import CPU_PER_OP
 from dyno.judge.analysis.sentence import OPEN_WORDS, describe_guess, find_worst_verdict
-from dyno.numbers import format_percent
+from dyno.numbers import format_count, format_percent
 from dyno.record import Candidate, Cause, Comparison, Verdict
 from dyno.report.names import NamedRow, name_pair
-from dyno.report.words import format_count, format_metric
+from dyno.report.words import format_metric
 
 #: A row that is left out of many is never worse than one that is shown.
 WORST_FIRST = ("invalid", "slower", "inconclusive", "faster", "not slower")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from dyno import numbers
+from dyno.numbers import format_count
 from dyno.record import FlaggedChange, History, HistoryPoint, HistorySeries
 from dyno.record.build_facts import describe_commit, find_commit, link_commit
 from dyno.report import document as doc
@@ -27,7 +28,6 @@ from dyno.report.charts import (
     make_linear_axis,
 )
 from dyno.report.html.page import PageHead, build_page
-from dyno.report.words import format_count
 
 
 def build_history(history: History, links: ReportLinks) -> doc.Document:
@@ -236,7 +236,7 @@ def draw_series(series: HistorySeries) -> Chart:
     dots = Dots(
         [_draw_dot(at, point, unit) for at, point in enumerate(series.points)], choose_colour(0)
     )
-    found = words.format_count(len(series.flagged_changes), "flagged change")
+    found = numbers.format_count(len(series.flagged_changes), "flagged change")
     described = f"{words.format_series(series)}: {len(series.points)} points, {found}"
     panel = ChartPanel(y, [*changes, _draw_levels(series), dots])
     return Chart(words.format_series(series), described, _make_builds_axis(series.points), [panel])
@@ -256,7 +256,7 @@ def _draw_dot(at: int, point: HistoryPoint, unit: str) -> Dot:
 
 
 def _format_hover(point: HistoryPoint, unit: str) -> str:
-    restarts = words.format_count(point.restarts, "restart")
+    restarts = numbers.format_count(point.restarts, "restart")
     build = f"{words.name_build(point)} ({point.version or 'no version'})"
     told = (build, format_point(point, unit), f"{point.began_utc[:10]}, {restarts} in", point.run)
     return "\n".join(told)

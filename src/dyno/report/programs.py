@@ -6,6 +6,7 @@ from shlex import join
 
 from dyno import numbers
 from dyno.judge.analysis.block_pairs import compute_mean
+from dyno.numbers import format_count
 from dyno.record import Candidate, Verdict
 from dyno.record.program import ProgramRun, ProgramSide
 from dyno.report import document as doc
@@ -13,7 +14,6 @@ from dyno.report.headline import build_headline, list_reasons
 from dyno.report.names import NamedRow
 from dyno.report.result import Result
 from dyno.report.sections.verdict import choose_tone
-from dyno.report.words import format_count
 
 
 def build_program_result(run: ProgramRun, verdict: Verdict) -> Result:

@@ -11,6 +11,7 @@ from itertools import zip_longest
 from dyno import numbers
 from dyno.judge.analysis.rehearsal import ORDER
 from dyno.judge.settings.values import is_same_value
+from dyno.numbers import format_count
 from dyno.record import (
     ClassTime,
     ClassVerdict,
@@ -24,7 +25,6 @@ from dyno.record import (
 from dyno.report import Book
 from dyno.report import document as doc
 from dyno.report.names import describe_candidate
-from dyno.report.words import format_count
 
 TONES: dict[ClassWord, doc.Tone] = {
     "fails": "bad",

@@ -158,13 +158,8 @@ def format_client_loads(loads: Sequence[ClientLoad]) -> str:
         if load in shown
     ]
     if more := len(loads) - len(told):
-        told.append(format_count(more, "less busy host"))
+        told.append(numbers.format_count(more, "less busy host"))
     return " and ".join([*([", ".join(told[:-1])] if told[1:] else []), *told[-1:]])
-
-
-def format_count(count: int, noun: str) -> str:
-    """`1 block`, `2 blocks`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 GATE_MEAN = (
@@ -218,7 +213,7 @@ def name_build(point: HistoryPoint) -> str:
 
 
 def format_point(point: HistoryPoint) -> str:
-    restarts = format_count(point.restarts, "restart")
+    restarts = numbers.format_count(point.restarts, "restart")
     version, day = point.version or "no version", point.began_utc[:10]
     return f"{name_build(point)} ({version}), {day}, {restarts} in {point.run}"
 
@@ -315,15 +310,15 @@ def describe_changes_worth(history: History) -> str:
     if timed or not exact:
         found = sum(len(each.flagged_changes) for each in timed)
         said.append(
-            f"{format_count(found, 'flagged change')} in {len(timed)} series; where nothing "
-            f"changed, {100 * history.alpha:g} % of the series get one all the same. A flagged "
-            "change is no verdict: only a fresh paired comparison confirms."
+            f"{numbers.format_count(found, 'flagged change')} in {len(timed)} series; where "
+            f"nothing changed, {100 * history.alpha:g} % of the series get one all the same. A "
+            "flagged change is no verdict: only a fresh paired comparison confirms."
         )
     if exact:
         found = sum(len(each.flagged_changes) for each in exact)
         said.append(
-            f"{format_count(found, 'step')} in {len(exact)} series of instruction counts, each "
-            "judged by its repetitions, as dyno count does. Heavier is not slower."
+            f"{numbers.format_count(found, 'step')} in {len(exact)} series of instruction counts, "
+            "each judged by its repetitions, as dyno count does. Heavier is not slower."
         )
     return " ".join(said)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import pytest
 
@@ -27,12 +28,14 @@ from dyno.instruments.differ.tree import (
     remove_tag,
 )
 
+ENGINES = sorted(it.stem for it in HERE.glob("*.toml"))
+
 
 def join(engine: str, one: str, other: str) -> SharedDialect:
     return join_sides(read_side(engine, one), read_side(engine, other))
 
 
-@pytest.mark.parametrize("engine", sorted(it.stem for it in HERE.glob("*.toml")))
+@pytest.mark.parametrize("engine", ENGINES)
 def test_an_engine_s_file_makes_scripts_and_its_changes_have_a_source(engine: str) -> None:
     side = read_side(engine, "999.0")
     made = join_sides(side, side)
@@ -41,6 +44,17 @@ def test_an_engine_s_file_makes_scripts_and_its_changes_have_a_source(engine: st
     needed = {sort for each in made.templates.values() for one in each for sort in one[1::2]}
     known = {*made.literals, *made.grammar, "total", "order", "frame", "rows", "keys"}
     assert needed <= known
+
+
+@pytest.mark.parametrize(("one", "other"), [*combinations(ENGINES, 2)])
+def test_two_engines_share_what_both_can_write_down(one: str, other: str) -> None:
+    sides = read_side(one, "999.0"), read_side(other, "999.0")
+    if "postgres" in (one, other):
+        with pytest.raises(UsageError, match="share too little SQL"):
+            join_sides(*sides)
+        return
+    both = join_sides(*sides)
+    assert all(make_script(both, 1, number) for number in range(60))
 
 
 def test_only_what_both_versions_understand_is_asked() -> None:

@@ -318,7 +318,7 @@ def test_an_answer_that_is_larger_than_we_would_keep_is_explained_all_the_same(
         ("SELECT repeat('x', 1000000) FROM orders LIMIT 4", "The answers: same."),
         ("SELECT repeat('x', 1000000) FROM orders LIMIT 45", "The answers: not compared: "),
         ("SELECT * FROM orders ORDER BY id LIMIT 9", "The answers: same."),
-        ("SELECT pg_backend_pid()", "The answers: differs: 1 rows differ."),
+        ("SELECT pg_backend_pid()", "The answers: differs: 1 row differs."),
         ("UPDATE orders SET note = '' WHERE id < 8 RETURNING id", "The answers: same."),
     ],
 )

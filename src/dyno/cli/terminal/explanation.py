@@ -8,6 +8,7 @@ from urllib.parse import unquote
 from dyno import numbers
 from dyno.answers import Sameness
 from dyno.cli.terminal import screen
+from dyno.numbers import format_count
 from dyno.record.explanation import REST, Explanation, NodeReading, PathStage, PlanNode
 from dyno.servers.explain.differences import (
     CONFIDENCE,
@@ -59,16 +60,12 @@ def describe_runs(it: Explanation) -> str:
     runs, told = (len(them) * it.repeats for them in (it.bare_us, it.instrumented_us))
     count, what = (it.changed, " changed") if it.changed else (it.rows, "")
     rolled = ", each rolled back" if it.rolled_back else ""
-    over = _format_number(len(set(it.sessions)), "connection")
+    over = format_count(len(set(it.sessions)), "connection")
     return (
-        f"{where}: {_format_number(count, 'row')}{what}; run {_format_number(runs, 'time')} bare"
-        f" and {_format_number(told, 'time')} instrumented, over {over}{rolled}."
+        f"{where}: {format_count(count, 'row')}{what}; run {format_count(runs, 'time')} bare"
+        f" and {format_count(told, 'time')} instrumented, over {over}{rolled}."
         f" {describe_spread(it)}"
     )
-
-
-def _format_number(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def describe_spread(it: Explanation) -> str:

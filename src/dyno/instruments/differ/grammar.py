@@ -139,15 +139,21 @@ def _read_file(path: Path) -> DialectFile:
 def join_sides(one: DialectSide, other: DialectSide) -> SharedDialect:
     """Return what both understand; `UsageError` where that is too little to ask anything."""
     mine, theirs = (_collect(side) for side in (one, other))
-    made = SharedDialect(
-        mine.features & theirs.features,
-        *(
-            _keep_shared(getattr(mine, name), getattr(theirs, name))
-            for name in ("types", "literals", "grammar")
-        ),
+    types, literals, grammar = (
+        _keep_shared(getattr(mine, name), getattr(theirs, name))
+        for name in ("types", "literals", "grammar")
     )
-    if not made.sorts or "bool" not in made.grammar:
-        raise UsageError(f"{one.engine} and {other.engine} share too little SQL")
+    # of what both name and only one can write down, nothing is made
+    lacking = {it for it in (*mine.literals, *theirs.literals) if it not in literals}
+    grammar = {
+        sort: kept
+        for sort, texts in grammar.items()
+        if (kept := tuple(it for it in texts if lacking.isdisjoint(_SORT.findall(it))))
+    }
+    made = SharedDialect(mine.features & theirs.features, types, literals, grammar)
+    if not made.sorts or "id" not in types or "bool" not in grammar:
+        hint = "two builds of one engine share most, then engines that speak one protocol"
+        raise UsageError(f"{one.engine} and {other.engine} share too little SQL", hint=hint)
     return made
 
 

@@ -11,6 +11,7 @@ from dyno.judge.analysis.block_pairs import BLOCKS_LEAST, BlockPair, compare_blo
 from dyno.judge.analysis.sentence import build_result_clause
 from dyno.judge.stats.interim_analyses import choose_analyses_up_to
 from dyno.judge.stats.simulate import compute_clopper_pearson
+from dyno.numbers import format_count
 from dyno.record import Comparison, Doubt, VerdictName
 from dyno.record.disk import DiskErrorRates, DiskFinding, DiskRun, DiskVerdict
 from dyno.record.verdict import WORST_FIRST, find_overall
@@ -27,11 +28,11 @@ def judge_disks(run: DiskRun) -> DiskVerdict:
     wrong = next((it.sentence for it in findings if it.soundness == "invalid"), "")
     if not rows and (wrong or len(run.sides) > 1):
         overall = "invalid" if wrong else "inconclusive"
-    blocks = f"{run.blocks} block{'s' * (run.blocks != 1)}"
+    blocks = format_count(run.blocks, "block")
     few = f"{blocks} of {BLOCKS_LEAST} that a comparison takes at least"
     sentence = f"Invalid: {wrong}" if wrong else f"Inconclusive: {few}."
     if overall == "measured":
-        jobs = f"{len(run.jobs)} job{'s' * (len(run.jobs) != 1)}"
+        jobs = format_count(len(run.jobs), "job")
         sentence = f"{jobs}, {blocks}; a second path would be compared."
     elif rows and overall != "invalid":
         sentence = f"{build_result_clause(overall, rows)}."

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dyno.judge.analysis.block_pairs import BLOCKS_LEAST, BlockPair, compare_blocks
 from dyno.judge.analysis.sentence import build_result_clause
+from dyno.numbers import format_count
 from dyno.record import Comparison, Finding, Verdict
 from dyno.record.program import ProgramRun
 from dyno.record.verdict import find_overall
@@ -25,7 +26,7 @@ def judge_programs(run: ProgramRun) -> Verdict:
     """The verdict on all blocks of the record."""
     rows = compare_programs(run)
     overall = find_overall(rows)
-    blocks = f"{run.blocks} block{'s' * (run.blocks != 1)}"
+    blocks = format_count(run.blocks, "block")
     few = f"{blocks} of {BLOCKS_LEAST} that a comparison takes at least"
     sentence = f"{blocks}; a second file would be compared."
     if len(run.sides) > 1:

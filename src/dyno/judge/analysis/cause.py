@@ -29,6 +29,7 @@ from dyno.judge.analysis.waits import (
     say_other_waits,
     say_waits_for_others,
 )
+from dyno.numbers import format_count
 from dyno.record import Cause, Comparison, CounterDifference, PlanChange, WaitDifference
 from dyno.record.cause import CauseClause, CpuDifference, ExplainedShare
 from dyno.record.count import Count
@@ -200,17 +201,17 @@ def _say_plans(candidate: str, plans: ComparedPlans) -> Iterator[str]:
     if changed := _list_changed(plans):
         named = "; ".join(_say_change(change) for change in changed[:PLANS_NAMED])
         more = len(changed) - PLANS_NAMED
-        others = f"; and {count_words(more, 'further plan')} changed" if more > 0 else ""
+        others = f"; and {format_count(more, 'further plan')} changed" if more > 0 else ""
         yield f"{candidate} has another plan: {named}{others}"
     elif plans.statements and not plans.changes:
-        compared = count_words(plans.statements, "statement")
+        compared = format_count(plans.statements, "statement")
         yield f"no plan changed on {candidate} ({compared} compared)"
     if varied := sum(change.kind == "varies" for change in plans.changes):
-        yield f"{count_words(varied, 'plan')} varied between restarts"
+        yield f"{format_count(varied, 'plan')} varied between restarts"
     if both := sum(change.kind == "both" for change in plans.changes):
-        yield f"{count_words(both, 'plan')} changed on both sides while they were measured"
+        yield f"{format_count(both, 'plan')} changed on both sides while they were measured"
     if left_out := sum(plans.unexplained.values()):
-        yield f"{count_words(left_out, 'statement')} had no plan to compare"
+        yield f"{format_count(left_out, 'statement')} had no plan to compare"
 
 
 def _say_change(change: PlanChange) -> str:
@@ -235,7 +236,7 @@ def say_counters(counters: Sequence[CounterDifference]) -> Iterator[str]:
     )
     more = len(differing) - COUNTERS_NAMED
     verb = "differs" if more == 1 else "differ"
-    others = f", and {count_words(more, 'further counter')} {verb}" if more > 0 else ""
+    others = f", and {format_count(more, 'further counter')} {verb}" if more > 0 else ""
     yield f"an operation takes {', '.join(named)}{others}"
 
 
@@ -261,8 +262,3 @@ def shorten_statement(text: str) -> str:
     """A statement in one line, cut where it is long."""
     line = " ".join(text.split())
     return line if len(line) <= STATEMENT_LETTERS else f"{line[: STATEMENT_LETTERS - 1]}…"
-
-
-def count_words(number: int, noun: str) -> str:
-    """`1 statement`, `2 statements`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -20,7 +20,7 @@ from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.plans import GENERIC, compare_plans
 from dyno.judge.analysis.rows import judge_comparisons
 from dyno.judge.analysis.run_view import RunView
-from dyno.numbers import format_interval, format_signed_percent
+from dyno.numbers import format_count, format_interval, format_signed_percent
 from dyno.record import (
     KINDS_OF_OURS,
     LESS_GRAVE,
@@ -344,7 +344,7 @@ def describe_tried(found: Rehearsal, design: Design) -> str:
     classes = f"{len(own):,} class{'es' * (len(own) != 1)}"
     was = "was slower or had another plan" if len(own) == 1 else "were slower or had other plans"
     sentence = f"With {design.tried}, of {classes} that {was} {', '.join(told)};"
-    sentence += f" of {len(others):,} other{'s' * (len(others) != 1)} {cost}."
+    sentence += f" of {format_count(len(others), 'other')} {cost}."
     words = ("fails", "answers otherwise", "types or warnings")
     if other := sum(it.word in words for it in found.classes):
         sentence += f" {other:,} of all {'answers' if other == 1 else 'answer'} otherwise with it."
@@ -403,7 +403,7 @@ def _describe_more(found: Rehearsal) -> str:
         told.append(f"{faults:,} {noun} of the upgraded folder {verb} faults.")
     tables = [it for it in found.tables if it.answers.kind == "table"]
     if other := [it for it in tables if it.is_grave]:
-        noun = f"{len(tables):,} table{'s' * (len(tables) != 1)}"
+        noun = format_count(len(tables), "table")
         told.append(f"{len(other):,} of {noun} {_agree(other, 'hold')} other rows in the end.")
     if found.others and found.others.word == "slower":
         change = format_signed_percent(found.others.change_percent)

@@ -18,7 +18,7 @@ from dyno.judge.analysis.effect_words import (
     describe_size,
     is_gain,
 )
-from dyno.numbers import format_quantity
+from dyno.numbers import format_count, format_quantity
 from dyno.record import Comparison, Doubt, Run, Saturation, VerdictName, list_share_runs
 from dyno.record.verdict import Overall
 
@@ -105,7 +105,7 @@ def _describe_saturation(found: Saturation) -> str:
     if not found.connections:
         kept = f"{found.workload} keeps the script's own connections"
         return f"{kept} ({found.why}); threads=N sets them."
-    at = f"{found.connections} connection{'s' * (found.connections > 1)}"
+    at = format_count(found.connections, "connection")
     idle = f"{found.base} leaves {found.chosen.idle_percent:.0f} % of its cores idle"
     most = found.tried[-1].connections
     more = f", and hardly less at {most}" if most > found.connections else ""
@@ -143,9 +143,7 @@ def describe_conditions(run: Run) -> str:
 def _describe_connections(found: Sequence[Saturation], workloads: int) -> str:
     """`4 to 8 connections, at saturation`; with the workloads where not all were tried."""
     fewest, *_, most = sorted([each.connections for each in found] * 2)
-    told = (
-        _format_count(most, "connection") if fewest == most else f"{fewest} to {most} connections"
-    )
+    told = format_count(most, "connection") if fewest == most else f"{fewest} to {most} connections"
     where = "" if len(found) == workloads else f" on {', '.join(w.workload for w in found)}"
     if any(each.doubted for each in found):
         return f"{told}, chosen beside others' work{where}"
@@ -199,7 +197,7 @@ def build_result_clause(word: Overall, primaries: Sequence[Comparison]) -> str:
     clauses = [_build_candidate_clause(subjects, own) for own in in_order]
     more = len(clauses) - NAMED
     told = "; ".join(clauses[:NAMED]) + (
-        f"; and {_format_count(more, 'candidate')} more" * (more > 0)
+        f"; and {format_count(more, 'candidate')} more" * (more > 0)
     )
     if word == "inconclusive":
         told = f"inconclusive after {max(c.blocks for c in meant)} blocks: {told}"
@@ -251,7 +249,7 @@ def _describe_effects(subjects: Subjects, found: Sequence[Comparison]) -> str:
     largest = sorted(found, key=lambda c: -abs(c.slowdown_percent))
     told = [f"{subjects.format_name(c.metric)} {describe_size(c)}" for c in largest[:NAMED]]
     more = len(found) - NAMED
-    return ", ".join(told) + (f", and {_format_count(more, 'comparison')} more" * (more > 0))
+    return ", ".join(told) + (f", and {format_count(more, 'comparison')} more" * (more > 0))
 
 
 def _describe_rule(losses: Sequence[Comparison]) -> str:
@@ -283,7 +281,7 @@ def _describe_open(subjects: Subjects, own: Sequence[Comparison]) -> str:
     meant = [c for c in own if c.verdict in OPEN_WORDS]
     widest = max(meant, key=lambda c: c.high_percent - c.low_percent)
     why = f" ({widest.notes[0]})" if widest.notes else ""
-    more = f", and {_format_count(len(meant) - 1, 'comparison')} more" if len(meant) > 1 else ""
+    more = f", and {format_count(len(meant) - 1, 'comparison')} more" if len(meant) > 1 else ""
     told = f"{subjects.format_name(widest.metric)} {describe_range(widest)}"
     return f"{told}; margin {widest.margin_percent:g} %{why}{more}"
 
@@ -304,7 +302,3 @@ def _describe_bound(subjects: Subjects, rest: Sequence[Comparison]) -> str:
     others = also if len(rest) > 1 and most is nearest else ""
     told = f"{subjects.format_name(nearest.metric)} {describe_bound(nearest)}"
     return f"{told} (margin {nearest.margin_percent:g} %{others})"
-
-
-def _format_count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

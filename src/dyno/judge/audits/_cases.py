@@ -139,11 +139,6 @@ def conclude(
     return found
 
 
-def count_of(number: int, noun: str) -> str:
-    """`1 restart`, `1,200 restarts`: how much a sound sentence rests on."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
 def keeps_data(side: Candidate) -> bool:
     """Does the candidate's engine hold anything that could be asked for? `null` does not."""
     return side.engine != "null"

@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from statistics import median
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits._cases import Case, Unchecked, conclude, count_of, list_cases
+from dyno.judge.audits._cases import Case, Unchecked, conclude, list_cases
+from dyno.numbers import format_count
 from dyno.record import Finding, PhaseRecord, Soundness
 
 STEP_NS = 1e6
@@ -42,7 +43,7 @@ class ClockAudit:
         ]
         unread = [case.name for case in judged if not all(map(_find_readings, case.records))]
         read = sum(len(case.records) for case in judged if case.name not in unread)
-        told = f"the clock ran evenly in {count_of(read, 'restart')}" if read else ""
+        told = f"the clock ran evenly in {format_count(read, 'restart')}" if read else ""
         unchecked = [Unchecked("the clock was not looked at", name) for name in unread]
         return conclude("clock", findings, told, unchecked)
 

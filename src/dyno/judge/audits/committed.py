@@ -28,9 +28,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits._cases import Case, Unchecked, conclude, count_of, list_every_case
+from dyno.judge.audits._cases import Case, Unchecked, conclude, list_every_case
 from dyno.judge.audits._statements import StreamView, list_streams, list_unjudged, pair_streams
 from dyno.judge.audits.server_count import COMMITS, LOSSY
+from dyno.numbers import format_count
 from dyno.record import Finding, PhaseRecord, Soundness, Trial
 
 ROWS_LEAST = 100
@@ -202,7 +203,7 @@ def _describe_sound(counted: Sequence[StreamView], asked: int) -> str:
         return ""
     rows = sum(tally.rows_committed for it in counted for tally in it.tallies)
     if not rows:
-        return f"no row was changed in {count_of(len(counted), 'stream')}"
+        return f"no row was changed in {format_count(len(counted), 'stream')}"
     told = f"{rows:,} changed rows were committed"
     return f"{told}, as the server counted in {asked} phases" if asked else told
 

@@ -31,7 +31,8 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits._cases import Case, Unchecked, conclude, count_of, list_cases
+from dyno.judge.audits._cases import Case, Unchecked, conclude, list_cases
+from dyno.numbers import format_count
 from dyno.record import Finding, PhaseRecord, Soundness, Tally
 
 DOUBTFUL_FILLED = 0.9
@@ -74,7 +75,7 @@ class CoordinatedOmission:
             if any(_is_unfilled(case, seen) for seen in case.streams.values())
         ]
         checked = sum(len(case.streams) for case in judged if case not in silent)
-        told += f" in {count_of(checked, 'stream')}"
+        told += f" in {format_count(checked, 'stream')}"
         return conclude("coordinated_omission", findings, told if checked else "", unchecked)
 
 

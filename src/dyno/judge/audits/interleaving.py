@@ -39,9 +39,10 @@ from statistics import median
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.analysis.sentence import describe_slices
 from dyno.judge.analysis.turn_ends import estimate_moved
-from dyno.judge.audits._cases import NO_EVENT, Case, Unchecked, conclude, count_of, list_cases
+from dyno.judge.audits._cases import NO_EVENT, Case, Unchecked, conclude, list_cases
 from dyno.judge.stats.log_ratio import to_log, to_percent
 from dyno.judge.stats.within_restarts import estimate_common_change, is_beyond
+from dyno.numbers import format_count
 from dyno.record import Finding, Interleaving, Suspended
 
 #: Of the counted time of the trial with the most.
@@ -95,7 +96,7 @@ class InterleavingAudit:
             findings += [case.make_finding("interleaving", "doubtful", each) for each in words]
             unseen += unmoved
         length, latest = describe_slices(view.run), _describe_latest(judged)
-        restarts = count_of(sum(len(case.records) for case in judged), "restart")
+        restarts = format_count(sum(len(case.records) for case in judged), "restart")
         told = f"slices of {length} were played interleaved in {restarts}{latest}"
         return conclude("interleaving", findings, told if len(idle) < len(judged) else "", unseen)
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits._cases import Inapplicable, Unchecked, Unjudged, conclude, count_of
+from dyno.judge.audits._cases import Inapplicable, Unchecked, Unjudged, conclude
+from dyno.numbers import format_count
 from dyno.record import Factor, Finding, Run, Trial
 
 #: How a control says that it was not held (`dyno.host.controls`).
@@ -38,7 +39,7 @@ class LevelsAudit:
             each for factor in run.factors if (each := _find_unchecked(factor, good))
         ]
         checked = len(unchecked) < len(run.factors)
-        restarts = count_of(len(good), "restart")
+        restarts = format_count(len(good), "restart")
         sound = f"every factor was at the level of its cell in {restarts}" if checked else ""
         return conclude("levels", found, sound, unchecked or _list_without_factors(run))
 

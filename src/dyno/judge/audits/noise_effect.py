@@ -24,8 +24,9 @@ import scipy
 from dyno.judge.analysis.blocks import compute_noise_shares
 from dyno.judge.analysis.comparisons import PairedMetric, pair_metrics
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits._cases import Unchecked, conclude, count_of
+from dyno.judge.audits._cases import Unchecked, conclude
 from dyno.judge.stats.log_ratio import Floats, to_percent
+from dyno.numbers import format_count
 from dyno.record import Finding, Trial, WorkloadPlan
 
 LEVEL = 0.01
@@ -48,7 +49,7 @@ class NoiseEffect:
         plans = view.run.workloads
         found = [f for plan in plans for f in _judge_workload(whole, plan)]
         unchecked = [each for plan in plans if (each := _find_unchecked(whole, plan))]
-        judged = count_of(len(plans) - len(unchecked), "workload")
+        judged = format_count(len(plans) - len(unchecked), "workload")
         sound = f"no difference is shown to go with the noise in {judged}"
         return conclude(
             "noise_effect", found, sound if len(unchecked) < len(plans) else "", unchecked

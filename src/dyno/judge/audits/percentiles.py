@@ -18,15 +18,8 @@ from statistics import median
 
 from dyno.judge.analysis.measures import PERCENTILES
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits._cases import (
-    Case,
-    Inapplicable,
-    Unchecked,
-    Unjudged,
-    conclude,
-    count_of,
-    list_cases,
-)
+from dyno.judge.audits._cases import Case, Inapplicable, Unchecked, Unjudged, conclude, list_cases
+from dyno.numbers import format_count
 from dyno.record import Finding
 
 BEYOND_LEAST = 10
@@ -51,7 +44,7 @@ class Percentiles:
         primary = [(case, each) for case in judged for each in _list_primary(case)]
         known = [each for case, each in primary if any(_list_counts(case, each[0]))]
         shown = _describe_shown(judged)
-        judged_of = count_of(len(known), "percentile")
+        judged_of = format_count(len(known), "percentile")
         told = f"of {judged_of} judged each has enough events beyond it{shown}" if known else ""
         why = f"no primary metric is a percentile{shown}"
         left: list[Unjudged] = [Inapplicable(why)] if judged and not primary else []

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import conclude
+from dyno.numbers import format_count
 from dyno.record import FOREIGN_PERCENT, Finding, Saturation, Soundness
 
 
@@ -41,7 +42,7 @@ def _find_doubt(found: Saturation) -> Finding | None:
     if (noisy := found.doubted) is None:
         return None
     swept = f"{len(found.swept)} numbers of connections are" if found.swept else ""
-    what = swept or f"{found.connections} connection{'s' * (found.connections != 1)} are"
+    what = swept or f"{format_count(found.connections, 'connection')} are"
     words = (
         f"{found.workload}: {what} what the pilot chose while others took "
         f"{noisy.foreign_percent:.0f} % of the host (more than {FOREIGN_PERCENT:.0f} %): "

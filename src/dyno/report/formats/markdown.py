@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dyno.judge.analysis.effect_words import is_slight_gain
-from dyno.numbers import format_percent
+from dyno.numbers import format_count, format_percent
 from dyno.report import words
 from dyno.report.accepted import describe_accepted, name_accepted
 from dyno.report.document import (
@@ -74,13 +74,13 @@ def _build_document(result: Result) -> Document:
         return [head, *_link_report(result), *result.document]
     warnings = list(_list_warnings(result))
     more = len(warnings) - WARNINGS
-    cut = [f"and {words.format_count(more, 'more warning')}, in the report"] if more > 0 else []
+    cut = [f"and {format_count(more, 'more warning')}, in the report"] if more > 0 else []
     commits = [
         Prose((TextSpan(side.name, "strong"), TextSpan(f": {side.commit}")))
         for side in result.sides
         if side.commit
     ]
-    changed, counted = _list_changed(rows), words.format_count(len(rows), "measurement")
+    changed, counted = _list_changed(rows), format_count(len(rows), "measurement")
     all_rows = [Forest(result.sides, rows[:ALL], ""), *list_prose([_describe_cut(rows)])]
     again = [Listing(result.command, "to repeat")] if result.command else []
     causes = [
@@ -155,7 +155,7 @@ def _describe_others(rows: Sequence[NamedRow], changed: Sequence[NamedRow]) -> s
         f"{len(own)} {word} (at most {format_percent(max(*own, 0.0))} worse)"
         for word, own in ends.items()
     ]
-    what = words.format_count(others, "other measurement" if changed else "measurement")
+    what = format_count(others, "other measurement" if changed else "measurement")
     return f"{cut}{what}: {', '.join(told)}."
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup, escape
 
+from dyno.numbers import format_count
 from dyno.printable import escape_text
 from dyno.report import words
 from dyno.report.charts import choose_swatch
@@ -65,7 +66,7 @@ def _make_environment() -> Environment:
     )
     filters = {
         "metric": words.format_metric,
-        "plural": words.format_count,
+        "plural": format_count,
         "swatch": choose_swatch,
         "coded": mark_code,
     }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
+from dyno.numbers import format_count
 from dyno.report import Book, Section, basis, facts
 from dyno.report import document as doc
 from dyno.report.facts import link_trials, tell_soundness
-from dyno.report.words import format_count
 
 
 def build(book: Book) -> doc.Document:

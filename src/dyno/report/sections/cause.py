@@ -16,11 +16,11 @@ from dyno.judge.analysis.layer_words import (
     format_ends,
     format_time,
 )
+from dyno.numbers import format_count
 from dyno.record import Cause, PhaseRecord, PlanChange, WaitDifference
 from dyno.record.cause import CauseClause, CpuDifference, FunctionDifference, LayerDifference
 from dyno.report import Book, Section, words
 from dyno.report import document as doc
-from dyno.report.words import format_count
 
 #: Phases of a candidate that have a flame graph: those that changed most.
 FLAMES_MOST = 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dyno.numbers import format_count
 from dyno.report import Book, Section, facts, words
 from dyno.report import document as doc
 from dyno.report.words import tell_verdict
@@ -30,7 +31,7 @@ def build(book: Book) -> doc.Document:
     heads = ("base", "candidate", "slowdown", words.format_level(book.run))
     columns = doc.make_columns(("metric", "candidate"), *heads, after=("verdict",))
     primaries = sum(c.primary for c in found)
-    summary = f"{words.format_count(len(rows), 'comparison')}, {primaries} of them primary"
+    summary = f"{format_count(len(rows), 'comparison')}, {primaries} of them primary"
     table = doc.RowTable(columns, rows, searched=True)
     return [doc.Details(summary, [table, doc.Prose(PRIMARY, "quiet")])] if rows else []
 

@@ -64,7 +64,7 @@ def _draw_chart(book: Book, metric: Metric, points: Sequence[_Point]) -> Chart:
         for position, name in enumerate(book.view.candidates)
     ]
     shades = [_shade_group(g, at) for g in groups if g[0][0].number in out]
-    title, trials = words.format_full_metric(metric), words.format_count(len(points), "trial")
+    title, trials = words.format_full_metric(metric), numbers.format_count(len(points), "trial")
     described = f"{title} of {trials} in {len(groups)} blocks"
     panel = ChartPanel(_make_values_axis(metric, [y for _, y in points]), [*shades, joined, *dots])
     return Chart(title, described, _make_blocks_axis(groups, at), [panel])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dyno.numbers import format_count
 from dyno.record import Trial
 from dyno.report import Book, Section
 from dyno.report import document as doc
-from dyno.report.words import format_count
 
 
 def build(book: Book) -> doc.Document:

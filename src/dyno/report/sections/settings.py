@@ -7,9 +7,9 @@ from itertools import groupby
 
 from dyno.judge.settings import KnownCosts, load_known_costs
 from dyno.judge.settings.values import is_same_value
+from dyno.numbers import format_count
 from dyno.report import Book, Section
 from dyno.report import document as doc
-from dyno.report.words import format_count
 
 #: A table of more settings is searched.
 SEARCHED = 12

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dyno.judge.analysis.sentence import describe_pilot
+from dyno.numbers import format_count
 from dyno.record import Finding, Observation, Run, Score, compute_host_score
 from dyno.report import Book, Section, basis, facts, words
 from dyno.report import document as doc
@@ -77,7 +78,7 @@ def _list_audits(findings: Sequence[Finding]) -> list[doc.Block]:
     for word, number in facts.count_findings(findings).items():
         counts += [", "] if counts else []
         counts.append(
-            doc.TextSpan(facts.format_count(word, number), facts.TONES.get(word, "quiet"))
+            doc.TextSpan(facts.format_findings(word, number), facts.TONES.get(word, "quiet"))
         )
     unsound: list[doc.Words] = []
     for f in findings:
@@ -123,7 +124,7 @@ def _list_conditions(book: Book) -> list[doc.Block]:
     return [
         doc.Items(apart) if apart else doc.Prose(all_alike),
         doc.Details(
-            f"{words.format_count(len(controls), 'control')}: {summary}",
+            f"{format_count(len(controls), 'control')}: {summary}",
             [doc.RowTable(columns, rows)],
         ),
     ]

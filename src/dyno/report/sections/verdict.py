@@ -55,7 +55,7 @@ def build(book: Book) -> doc.Document:
     named = name_measurements(run, list_decisive(verdict))
     seen = choose_rows(name_accepted(book.losses, named), _ROWS)
     tone = choose_tone(verdict)
-    left = words.format_count(len(named) - len(seen), "more measurement")
+    left = numbers.format_count(len(named) - len(seen), "more measurement")
     rest = (f"{left}, none of them worse, in ", doc.TextSpan("all numbers", link="#numbers"), ".")
     several = len(verdict.causes[:_CAUSES]) > 1
     causes = [
@@ -115,7 +115,7 @@ def build_numbers(run: Run, verdict: Verdict, everything: bool = False) -> Itera
         yield from doc.list_prose(meanings, "quiet")
     if more := len(verdict.comparisons) - len(shown):
         yield doc.Prose(
-            f"and {words.format_count(more, 'exploratory comparison')} not shown here", "quiet"
+            f"and {numbers.format_count(more, 'exploratory comparison')} not shown here", "quiet"
         )
     yield doc.Items(_list_row_notes(shown), "notes")
 
@@ -149,7 +149,7 @@ def _build_table(run: Run, found: Sequence[Comparison], main: Sequence[Compariso
 def _format_blocks(c: Comparison) -> str:
     """`6 blocks`, or `6 of 7 blocks` where some were dropped."""
     played = c.blocks + c.dropped
-    return f"{c.blocks} of {played} blocks" if c.dropped else words.format_count(played, "block")
+    return f"{c.blocks} of {played} blocks" if c.dropped else numbers.format_count(played, "block")
 
 
 def _list_row_notes(comparisons: Sequence[Comparison]) -> list[str]:
@@ -184,7 +184,7 @@ def list_whole(
     more = len(lines) - DROPPED_SHOWN
     lines = lines[:DROPPED_SHOWN] + ([f"and {more} more, in report.html"] if more > 0 else [])
     noise = "" if any(each.standstill for each in verdict.dropped) else " for noise"
-    yield doc.Items(lines, f"{words.format_count(len(verdict.dropped), 'block')} dropped{noise}")
+    yield doc.Items(lines, f"{numbers.format_count(len(verdict.dropped), 'block')} dropped{noise}")
     unsound = [f for f in verdict.findings if f.soundness in ("invalid", "doubtful")]
     yield doc.Items([f"{f.soundness}: {f.audit}: {f.sentence}" for f in unsound], "audits")
     yield from rests_on
@@ -194,7 +194,7 @@ def list_whole(
     for cause in verdict.causes[:_CAUSES_WHOLE]:
         yield doc.Prose(f"what changed: {cause.sentence}")
     if (more := len(verdict.causes) - _CAUSES_WHOLE) > 0:
-        others = words.format_count(more, "further candidate")
+        others = numbers.format_count(more, "further candidate")
         yield doc.Prose(f"what changed on {others} is in report.html")
 
 
@@ -233,7 +233,7 @@ def _count_words(rows: Sequence[NamedRow]) -> str:
     """`12 more rows (9 not slower, 3 faster)`."""
     found = [it.row.verdict for it in rows]
     each = ", ".join(f"{found.count(w)} {w}" for w in WORST_FIRST if w in found)
-    return f"{words.format_count(len(rows), 'more row')} ({each})"
+    return f"{numbers.format_count(len(rows), 'more row')} ({each})"
 
 
 def _list_notes(rows: Sequence[NamedRow]) -> list[str]:
@@ -258,7 +258,7 @@ def _list_causes(book: Book) -> Iterator[doc.Block]:
         whose = f" on {cause.candidate}" if len(causes) > 1 else ""
         yield doc.Prose(f"what changed{whose}: {shorten_cause(cause, 'in the report')}", indent=2)
     if (more := len(causes) - _CAUSES) > 0:
-        told = words.format_count(more, "more candidate")
+        told = numbers.format_count(more, "more candidate")
         yield doc.Prose(f"what changed on {told}: the report", indent=2)
     if causes:
         yield doc.Prose("")
