@@ -144,6 +144,13 @@ BUILDS = {
         "a.c:10:3: error: assignment to 'int *' from incompatible pointer type 'long *' "
         "[-Wincompatible-pointer-types]"
     ),
+    "incompatible-function": Example(
+        "a.c:2:24: error: incompatible function pointer types initializing 'int (*)(int *)' with "
+        "an expression of type 'int (char *)' [-Wincompatible-function-pointer-types]"
+    ),
+    "narrowing": Example(
+        "a.cc:2:40: error: narrowing conversion of '200' from 'int' to 'char' [-Wnarrowing]"
+    ),
     "warnings-are-errors": Example(
         "a.c:3:5: error: variable 'x' set but not used [-Werror=unused-but-set-variable]"
     ),
@@ -305,6 +312,7 @@ TOOLS = {
         "gcc -Werror=implicit-function-declaration -c a.c",
         {"a.c": "int f(void) { return g(); }\n"},
     ),
+    "g++ and a value too large": Tool("narrowing", "g++ -c a.cc", {"a.cc": "char a[] = {200};\n"}),
     "gcc and -Werror": Tool(
         "warnings-are-errors", "gcc -Wall -Werror -c a.c", {"a.c": "void f(void) { int x; }\n"}
     ),

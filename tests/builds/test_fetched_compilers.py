@@ -22,6 +22,18 @@ C, CXX = (
     "#include <string>\nint main() { return std::string(7, 'a').size(); }\n",
 )
 
+#: What clang 16 refuses, by the catalogue's kinds.
+REFUSED_BY_CLANG = {
+    "implicit-int": C,
+    "int-conversion": "int main(void) { char *p = 7; return !p; }\n",
+    "implicit-function": "int main(void) { return abs(-7); }\n",
+    "incompatible-function": "int f(char *p) { return *p; }\nint (*g)(int *) = f;\nint main() {}\n",
+    "narrowing": "char a[] = {200};\nint main() { return !a; }\n",
+    "register-cxx17": "int main() { register int x = 1; return !x; }\n",
+    "dynamic-exception": "int f() throw(int) { return 1; }\nint main() { return !f(); }\n",
+}
+CXX_KINDS = ("narrowing", "register-cxx17", "dynamic-exception")
+
 
 def compile_and_run(command: str, source: Path) -> int:
     program = source.with_suffix("")
@@ -55,6 +67,27 @@ def test_gcc_14s_refusal_is_diagnosed_and_mended_and_its_cxx_is_refused_here(
         fetch_compiler("gcc-14", SAID.append, is_cxx=True)
     except HostError as refused:  # on a system as new as its suite it is none
         assert "gcc-14 cannot link C++ here" in refused.message and "gcc-9" in refused.hint
+
+
+def test_a_clang_of_another_time_makes_programs_that_start_here_and_its_refusals_are_mended(
+    tmp_path: Path,
+) -> None:
+    outside("apt-get")
+    (recipe,) = small_recipe(tmp_path)
+    found = find_toolchain(replace(recipe, tools={}), SAID.append, "clang-16")
+    assert "clang version 16." in found.compiler and "gcc" not in found.versions
+    (tmp_path / "x.cc").write_text(CXX)
+    assert compile_and_run(found.cxx, tmp_path / "x.cc") == 7
+    for name, source in REFUSED_BY_CLANG.items():
+        is_cxx = name in CXX_KINDS
+        file = tmp_path / f"{name}.{'cc' if is_cxx else 'c'}"
+        file.write_text(source)
+        words = [found.cxx if is_cxx else found.cc, str(file), "-o", str(tmp_path / name)]
+        failed = subprocess.run(words, capture_output=True, text=True)
+        entry = diagnose(Failed(failed.stderr)).entry
+        assert entry is not None and entry.name == name, failed.stderr
+        assert entry.fix is not None
+        subprocess.run([*words, *(entry.fix.cxxflags or entry.fix.cflags).split()], check=True)
 
 
 def test_a_compiler_that_no_suite_has_is_answered_with_the_nearest() -> None:

@@ -291,6 +291,7 @@ def test_a_build_that_is_killed_leaves_no_process_and_no_build_and_goes_on(
     gate.touch()
     made = built(tree, recipes)
     assert said_by(made.prefix) == "small 1.2", "half an object was taken for a whole one"
+    assert made.facts["interrupted"] == "1" and int(made.facts["memory_mb"]) > 0
     assert any("going on after source, configure" in words for words in SAID)
     assert not list((cache.find_root() / "built").glob(".making-*")), "the work stays"
 

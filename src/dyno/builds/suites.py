@@ -175,7 +175,11 @@ def fetch_source(suite: str, source: str, say: Say, version: str = "") -> Source
         return _describe_source(source, cached[-1].path)
 
     def fetch_newest(found: Suite) -> SourceArchives:
-        versions = [version] if version else _list_versions(found, source)
+        listed = _list_versions(found, source)
+        if version and version not in listed:
+            hint = f"it has {', '.join(listed)}; unpack any other yourself and name its folder"
+            raise deb.UnlikeLists(f"{suite} has no source of {source} {version}", hint=hint)
+        versions = [version] if version else listed
         for at, each in enumerate(versions, 1):
             try:
                 return _fetch_version(found, source, each, say)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import asdict
@@ -258,7 +258,7 @@ def list_built_engines() -> list[str]:
 @add_option("--cflags", "Flags of the compilers, instead of the recipe's -O2.", str, default="")
 @add_option("--configure", "More words for configure or cmake.", str, default="")
 @add_option("--patch FILE", "A patch of git diff, for the copy.", default="")
-@add_option("--compiler", "gcc-9 to gcc-14, fetched from Debian's packages.", str, default="")
+@add_option("--compiler", "gcc-9 to gcc-14, clang-11, -14, -16, -19, of Debian.", str, default="")
 @add_option("--fix", "Apply safe remedies and continue.")
 def build(
     engine: str,
@@ -306,7 +306,15 @@ def build(
     for kind in ("edits", "fixes"):
         if told := built.facts.get(kind):
             screen.print_line(f"{kind}: {told}")
+    screen.print_line(_format_cost(built.facts))
     screen.print_line(f"use it as {engine}@source:{called}")
+
+
+def _format_cost(facts: Mapping[str, str]) -> str:
+    taken, cpu = (screen.format_duration(float(facts[it])) for it in ("seconds", "cpu_seconds"))
+    largest = f", {facts['memory_mb']} MB of its largest program" if "memory_mb" in facts else ""
+    beside = "; steps that were interrupted are not in it" if "interrupted" in facts else ""
+    return f"it took {taken}, {cpu} of processor time{largest}{beside}"
 
 
 def _choose_place(place: str | None, source: str | None, git: str | None) -> str:

@@ -23,6 +23,8 @@ GENERATORS = ("cmake", "bison", "flex")
 #: one calls.
 COMPILERS = {"gcc-9": "bullseye", "gcc-10": "bullseye", "gcc-11": "bookworm"}
 COMPILERS |= {"gcc-12": "bookworm", "gcc-13": "trixie", "gcc-14": "trixie"}
+COMPILERS |= {"clang-11": "bullseye", "clang-14": "bookworm", "clang-16": "bookworm"}
+COMPILERS |= {"clang-19": "bookworm"}
 PARTS = ("cc1", "cc1plus", "collect2", "lto1", "lto-wrapper")
 #: What a program may take to tell its version.
 VERSION_S = 60.0
@@ -73,7 +75,7 @@ def find_toolchain(recipe: BuildRecipe, say: Say, wanted: str = "") -> Toolchain
     if wanted:
         cc, cxx = fetch_compiler(wanted, say, is_cxx=recipe.is_cxx)
     compiler, cxx_compiler = (_read_first_line(it.split()) for it in (cc, cxx))
-    if wanted:  # its own name has the number too
+    if wanted.startswith("gcc"):  # its own name has the number too
         compiler = f"gcc {compiler.partition(' ')[2]}"
         cxx_compiler = f"g++ {cxx_compiler.partition(' ')[2]}"
     if not compiler:
@@ -113,13 +115,27 @@ def fetch_compiler(name: str, say: Say, *, is_cxx: bool) -> tuple[str, str]:
     """
     if name not in COMPILERS:
         raise build_unknown_error("compiler to fetch", name, COMPILERS)
-    suite, (kind, number) = COMPILERS[name], name.split("-")
+    kind, number = name.split("-")
+    if kind == "clang":
+        return _fetch_clang(COMPILERS[name], number, say)
+    return _fetch_gcc(COMPILERS[name], number, say, is_cxx=is_cxx)
+
+
+def _fetch_clang(suite: str, number: str, say: Say) -> tuple[str, str]:
+    """A clang brings its own headers alone: it takes the C++ library from this system's gcc."""
+    home = f"usr/lib/llvm-{number}/bin"
+    packages = (f"clang-{number}", f"libclang-common-{number}-dev")
+    tree = suite_tree.fetch_tree(SuiteProgram(suite, packages, (f"{home}/clang",)), "", say)
+    return str(tree.folder / home / "clang"), str(tree.folder / home / "clang++")
+
+
+def _fetch_gcc(suite: str, number: str, say: Say, *, is_cxx: bool) -> tuple[str, str]:
     target = f"{platform.machine()}-linux-gnu"
     # since 13 the compiler itself lies in a package of its target's name
     tail, folder = ("", "lib") if int(number) < 13 else (f"-{target.replace('_', '-')}", "libexec")
-    front = [f"{it}-{number}{tail}" for it in (kind, "g++", "cpp")]
+    front = [f"{it}-{number}{tail}" for it in ("gcc", "g++", "cpp")]
     libraries = [f"{it}-{number}-dev" for it in ("libgcc", "libstdc++")]
-    drivers = [f"usr/bin/{target}-{it}-{number}" for it in (kind, "g++")]
+    drivers = [f"usr/bin/{target}-{it}-{number}" for it in ("gcc", "g++")]
     inner = [f"usr/{folder}/gcc/{target}/{number}/{it}" for it in PARTS]
     program = SuiteProgram(suite, (*front, *libraries), (*drivers, *inner))
     tree = suite_tree.fetch_tree(program, "", say)
@@ -129,7 +145,7 @@ def fetch_compiler(name: str, say: Say, *, is_cxx: bool) -> tuple[str, str]:
         cause = f"its C++ library is of {suite}, whose C library is newer than this system's"
         older = [it for it in COMPILERS if COMPILERS[it] != suite]
         hint = f"it compiles C; of C++ take one of {', '.join(older)}"
-        raise HostError(f"{name} cannot link C++ here", cause=cause, hint=hint)
+        raise HostError(f"gcc-{number} cannot link C++ here", cause=cause, hint=hint)
     # the system's linker cannot load a plugin of another release
     cc, cxx = (f"{tree.folder / it} -fno-use-linker-plugin" for it in drivers)
     return cc, cxx

@@ -291,7 +291,7 @@ def _fetch_debian_source(place: str, debian: Mapping[str, str], say: Say) -> Sou
     """Fetch the archive as its authors made it: Debian's patches are left out."""
     suite, _, version = place.removeprefix(DEBIAN).partition(":")
     if suite not in debian:
-        known = ", ".join(sorted(debian)) or "none"
+        known = ", ".join(f"{it} ({debian[it]})" for it in sorted(debian)) or "none"
         raise UsageError(f"no source package is known in suite '{suite}'", hint=f"known: {known}")
     package = suites.fetch_source(suite, debian[suite], say, version)
     archives = [file for file in package.folder.glob("*.orig.tar.*") if file.suffix != ".asc"]

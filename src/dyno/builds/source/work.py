@@ -9,6 +9,7 @@ may outlive who builds.
 from __future__ import annotations
 
 import json
+import os
 import re
 import resource
 import shlex
@@ -16,7 +17,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO
@@ -73,9 +74,9 @@ def run_program(
     environment: Mapping[str, str],
     log: IO[str],
     heard: Callable[[str], None],
-) -> int:
-    """Return the exit code of a program in `folder`; each line that it writes goes to `log` and
-    `heard`.
+) -> tuple[int, resource.struct_rusage]:
+    """Return the exit code of a program in `folder`, and what it used with all that it waited for;
+    each line that it writes goes to `log` and `heard`.
 
     `HostError` if it cannot be started; an interrupt kills it with all that it started.
     """
@@ -101,7 +102,8 @@ def run_program(
                 log.write(line)
                 log.flush()
                 heard(line.rstrip("\n"))
-            process.wait()
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
     except BaseException:
         subprocesses.kill(process)
         process.wait()
@@ -110,7 +112,7 @@ def run_program(
         with suppress(OSError):
             process.stdin.close()
         process.stdout.close()
-    return process.returncode
+    return process.returncode, used
 
 
 #: What is put beside a build: how it was made, and the log; and what was done until now.
@@ -125,12 +127,19 @@ FIXES_MAX = 12
 
 @dataclass
 class WorkState:
+    """What was done until now, in which time. Steps that were `interrupted`, so often, were not
+    timed; `memory_mb` is that of the largest program, at least ours as it was when it started it.
+    """
+
     done: list[str] = field(default_factory=list)
     fixes: list[str] = field(default_factory=list)
     edits: list[str] = field(default_factory=list)
     step_began_s: float = 0.0
     wall_s: float = 0.0
     cpu_s: float = 0.0
+    memory_mb: int = 0
+    is_running: bool = False
+    interrupted: int = 0
 
 
 class BuildFailed(HostError):
@@ -176,7 +185,7 @@ class BuildWork:
         said: list[str] = []
         with (self._folder / LOG).open("a", encoding="utf-8") as log:
             command = ["patch", "--batch", "--forward", "-p1", "-i", str(patch.absolute())]
-            code = run_program(
+            code, _ = run_program(
                 command, self._source, self._plan.toolchain.environment, log, said.append
             )
         if code:
@@ -205,8 +214,10 @@ class BuildWork:
         for folder in self._list_folders(step):
             words = [word for each in step.run for word in self._expand(each)]
             log.write(f"\n==== {step.name} in {folder}: {shlex.join(words)}\n")
-            with self._count_time():
-                code = run_program(words, folder, self._build_environment(), log, note_line)
+            began_s, self._state.is_running = time.monotonic(), True
+            self._write_state()
+            code, used = run_program(words, folder, self._build_environment(), log, note_line)
+            self._add_cost(time.monotonic() - began_s, used)
             if code:
                 raise self._diagnose(step, code, begun)
         self._finish_step(step.name)
@@ -226,12 +237,12 @@ class BuildWork:
                 found.append(path)
         return [path for path in found if not any(path.match(str(it)) for it in left_out)]
 
-    @contextmanager
-    def _count_time(self) -> Iterator[None]:
-        began_s, cpu_s = time.monotonic(), read_cpu_s()
-        yield
-        self._state.wall_s += time.monotonic() - began_s
-        self._state.cpu_s += read_cpu_s() - cpu_s
+    def _add_cost(self, wall_s: float, used: resource.struct_rusage) -> None:
+        state = self._state
+        state.wall_s += wall_s
+        state.cpu_s += used.ru_utime + used.ru_stime
+        state.memory_mb = max(state.memory_mb, used.ru_maxrss >> 10)
+        state.is_running = False
         self._write_state()
 
     def _expand(self, word: str) -> list[str]:
@@ -335,11 +346,15 @@ class BuildWork:
         facts |= {"fixes": ", ".join(self._state.fixes)} if self._state.fixes else {}
         facts["seconds"] = f"{self._state.wall_s:.0f}"
         facts["cpu_seconds"] = f"{self._state.cpu_s:.0f}"
+        facts["memory_mb"] = str(self._state.memory_mb)
+        facts |= {"interrupted": str(self._state.interrupted)} if self._state.interrupted else {}
         told = {"version": plan.version, "label": plan.tree.label, "facts": facts}
         (target / FACTS).write_text(json.dumps(told, indent=1), encoding="utf-8")
 
     def _resume(self) -> None:
         """Make anew what a killed build may have written in part."""
+        self._state.interrupted += self._state.is_running
+        self._state.is_running = False
         if "source" not in self._state.done or not self._build.is_dir():
             return
         if self._plan.recipe.steps[0].name in self._state.done:
@@ -360,12 +375,6 @@ class BuildWork:
 
     def _write_state(self) -> None:
         private_files.write_whole(self._folder / STATE, json.dumps(asdict(self._state)))
-
-
-def read_cpu_s() -> float:
-    """Return the processor time of all programs that we waited for, in s."""
-    told = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return told.ru_utime + told.ru_stime
 
 
 def drop_torn(build: Path, step_began_s: float) -> None:

@@ -13,7 +13,7 @@ from dyno.runs.run_folder import MeasuredPoint
 #: Facts of where a build is from: the same one may lie elsewhere, and have other names there.
 ORIGIN = ("source", "committed", "repository")
 #: Facts of a build from source that say how it was called and how long it took to make.
-MADE = ("name", "seconds", "cpu_seconds", "jobs")
+MADE = ("name", "seconds", "cpu_seconds", "memory_mb", "interrupted", "jobs")
 #: Facts of how a build was made here that are chosen, and not the source's.
 FLAGS = ("cflags", "configure", "defines")
 
