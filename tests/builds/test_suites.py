@@ -109,7 +109,7 @@ def test_a_source_that_the_mirror_only_lists_is_told_and_the_one_before_serves(s
     assert any("the mirror lists it and does not have it; an older one" in said for said in SAID)
     with pytest.raises(HostError, match=r"cannot get thing=1\.0-10"):
         suites.fetch_source("sid", "thing", SAID.append, "1.0-10")
-    with pytest.raises(HostError, match="sid has no source of thing 0.9") as told:
+    with pytest.raises(HostError, match=r"sid has no source of thing 0\.9") as told:
         suites.fetch_source("sid", "thing", SAID.append, "0.9")
     assert told.value.hint.startswith("it has 1.0-10, 1.0-2; ")
 
