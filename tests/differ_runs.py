@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dyno.instruments.differ.sides import EngineSide, PlayedScript
+from dyno.instruments.differ.grammar import join_sides
+from dyno.instruments.differ.play import (
+    DifferPlan,
+    DifferPlayer,
+    make_differ_folder,
+    make_differ_run,
+    read_specs,
+)
+from dyno.instruments.differ.sides import EngineSide, PlayedScript, hold_pair, resolve_sides
 from dyno.record import Candidate
 from dyno.record.decode import encode
 from dyno.record.differ import DifferCounts, DifferRun, ExplainedChange, FoundDifference
@@ -100,3 +108,30 @@ class CrashingSide(FaultySide):
             return played
         words = f"the server died of {self.pattern}"
         return PlayedScript(played.answers, "hang" if self.instead == "hang" else "crash", words)
+
+
+#: Scripts that may be played until a fault is found.
+SCRIPTS = 250
+
+
+def make_both_sides(spec: str, folder: Path) -> list[EngineSide]:
+    """A build beside itself, with homes below the folder."""
+    (folder / "homes").mkdir()
+    plan = DifferPlan([spec], 600.0, is_aa=True)
+    return resolve_sides(read_specs(plan), folder / "homes", print)
+
+
+def search(
+    engines: list[EngineSide],
+    other: FaultySide | EngineSide,
+    folder: Path,
+    scripts: int = SCRIPTS,
+) -> list[FoundDifference]:
+    """What a run until the first difference finds."""
+    run = make_differ_run(DifferPlan([], 600.0, 7, scripts, 1), engines)
+    path = make_differ_folder(folder, run)
+    dialect = join_sides(engines[0].dialect, engines[1].dialect)
+    with hold_pair(engines[0], other) as pair:
+        made = DifferPlayer(run, pair, dialect, [], path, lambda _: None).play()
+    assert made.counts.unsteady == 0
+    return made.open_finds

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from differ_runs import CrashingSide, FaultySide
+from differ_runs import CrashingSide, FaultySide, make_both_sides, search
 
-from dyno.instruments.differ.grammar import join_sides
-from dyno.instruments.differ.play import (
-    DifferPlan,
-    DifferPlayer,
-    make_differ_folder,
-    make_differ_run,
-    read_specs,
-)
-from dyno.instruments.differ.sides import EngineSide, hold_pair, resolve_sides
-from dyno.record.differ import FoundDifference
+from dyno.instruments.differ.sides import EngineSide
 
 #: Each fault by its name: what is sent otherwise, and the words of the script that must be left.
 FAULTS = {
@@ -36,31 +26,22 @@ FAULTS = {
     "check": (r" CHECK \(c\d <> \S+\)", "", "CHECK"),
     "union": (r"UNION ALL SELECT", "UNION SELECT", "UNION ALL"),
     "between": (r" BETWEEN (\S+) AND ", r" BETWEEN 1 + \1 AND ", "BETWEEN"),
+    "generated column": (r"GENERATED ALWAYS AS \(", "GENERATED ALWAYS AS (1 + ", "GENERATED"),
+    "strict table": (r"\) STRICT", ")", "STRICT"),
+    "update from": (r" FROM (\w+) AS (\w+) WHERE ", r" FROM \1 AS \2 WHERE 1 + ", "FROM"),
+    "dropped column": (r"ALTER TABLE (\w+) DROP COLUMN \w+", "SELECT 1", "DROP COLUMN"),
+    "renamed column": (r" TO (n\d+)$", r" TO x\1", "RENAME"),
+    "date": (r"'start of month'", "'start of year'", "start of month"),
+    "json": (r"json_set\(", "json_insert(", "json_set"),
 }
-#: Scripts that may be played until a fault is found, and statements that it may be reduced to: what
-#: a rollback leaves takes a table, a row, BEGIN, its loss, ROLLBACK, and a look.
-SCRIPTS, STATEMENTS = 250, {"rollback": 6}
+#: Statements that a fault may be reduced to: what a rollback leaves takes a table, a row, BEGIN,
+#: its loss, ROLLBACK, and a look.
+STATEMENTS = {"rollback": 6}
 
 
 @pytest.fixture
-def engines(tmp_path: Path) -> Iterator[list[EngineSide]]:
-    plan = DifferPlan(["sqlite@system"], 600.0, is_aa=True)
-    sides = resolve_sides(read_specs(plan), tmp_path / "homes", print)
-    (tmp_path / "homes").mkdir()
-    yield sides
-
-
-def search(
-    engines: list[EngineSide], other: FaultySide | EngineSide, folder: Path, scripts: int = SCRIPTS
-) -> list[FoundDifference]:
-    plan = DifferPlan([], 600.0, 7, scripts, 1)
-    run = make_differ_run(plan, engines)
-    path = make_differ_folder(folder, run)
-    dialect = join_sides(engines[0].dialect, engines[1].dialect)
-    with hold_pair(engines[0], other) as pair:
-        made = DifferPlayer(run, pair, dialect, [], path, lambda _: None).play()
-    assert made.counts.unsteady == 0
-    return made.open_finds
+def engines(tmp_path: Path) -> list[EngineSide]:
+    return make_both_sides("sqlite@system", tmp_path)
 
 
 @pytest.mark.parametrize("name", FAULTS)

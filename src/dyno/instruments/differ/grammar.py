@@ -22,7 +22,7 @@ from dyno.record.schema import Record
 HERE = Path(__file__).parent / "dialects"
 _SORT = re.compile(r"\{(\w+)\}")
 #: Sorts that columns may have.
-COLUMN_SORTS = ("int", "text", "real", "any", "exact", "date")
+COLUMN_SORTS = ("int", "text", "real", "any", "exact", "date", "json")
 
 
 class KnownChange(Record):

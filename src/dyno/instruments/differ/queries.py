@@ -160,15 +160,11 @@ class QueryMaker:
         """What stands behind OVER: `total` orders by the keys too, so do `rows`, which have a frame
         of rows, and `frame` unless it is one of ranges.
         """
-        sort = self.rng.choice(self.dialect.sorts)
         parts: list[str | SqlNode] = ["("]
         if self.is_in(50):
-            by = self.make_expression(sort, scope, min(depth, 1))
+            by = self._make_window_key(scope, depth)
             parts.append(make_optional("PARTITION BY ", by, " "))
-        sort = self.rng.choice(self.dialect.sorts)
-        key = self.make_expression(sort, scope, min(depth, 1))
-        if key.text.lstrip("-").isdigit():
-            key = SqlNode(("(", key, ")"))
+        key = self._make_window_key(scope, depth)
         direction = make_optional(self.rng.choice((" DESC", " ASC", "")))
         if kind == "order":
             return SqlNode((*parts, "ORDER BY ", key, direction, ")"))
@@ -184,6 +180,10 @@ class QueryMaker:
         whole = SqlNode((*parts, make_list(elements, "ORDER BY ", kept=True)))
         frame_node = make_optional(self._draw_frame()) if kind in ("frame", "rows") else ""
         return SqlNode((whole, frame_node, ")"))
+
+    def _make_window_key(self, scope: Scope, depth: int) -> SqlNode:
+        made = self.make_expression(self.rng.choice(self.dialect.sorts), scope, min(depth, 1))
+        return SqlNode(("(", made, ")")) if made.text.lstrip("-").isdigit() else made
 
     def _draw_frame(self) -> str:
         if self.is_in(30):
@@ -359,8 +359,8 @@ class QueryMaker:
         if any(it.text in made for it in scope.columns):
             return made
         known = [it for it in scope.columns if sort in (it.sort, "any")]
-        # a number by itself would be a place in the list
-        return self.rng.choice(known).text if known else f"({made} + 0)" if sort == "int" else made
+        # a number by itself would be a place in the list, and PostgreSQL takes no other constant
+        return self.rng.choice(known).text if known else f"coalesce({made}, {made})"
 
     def make_read(self) -> SqlNode:
         """A whole query, at times ordered; cut only where the order is total."""
