@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from dyno.builds import Build, cache
-from dyno.builds.abilities import keep_abilities, read_abilities
+from dyno.builds.abilities import keep_abilities, list_uneven_abilities, read_abilities
 from dyno.builds.source.build import Named, name_build
 from dyno.cli import engines
 from dyno.engines._builds import build_lacking_error
@@ -47,6 +47,17 @@ def test_a_program_that_is_not_the_caches_is_not_asked(tmp_path: Path) -> None:
         raise AssertionError
 
     keep_abilities(Build("postgres", "mine", "17.1", tmp_path / "postgres"), ask)
+
+
+def test_what_one_build_lacks_and_another_has_is_told_of_those_that_were_asked() -> None:
+    builds = {name: put_build(name) for name in ("old", "new", "unasked")}
+    keep_abilities(builds["old"], lambda: {"JIT": False, "LZ4": False, "TLS": True, "PAM": False})
+    assert list(list_uneven_abilities(builds)) == []
+    keep_abilities(builds["new"], lambda: {"JIT": True, "LZ4": True, "TLS": False, "PAM": False})
+    assert list(list_uneven_abilities(builds)) == [
+        "old lacks JIT, LZ4, which another's build has",
+        "new lacks TLS, which another's build has",
+    ]
 
 
 def test_the_list_says_what_each_build_lacks_or_that_nobody_asked() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from dyno.builds import Build, Say
+from dyno.builds.abilities import list_uneven_abilities
 from dyno.driver.sampler import CpuSampler
 from dyno.engines import Attaches, Engine, Knobs, Preloads, Remarks
 from dyno.errors import DynoError, UsageError
@@ -272,14 +273,18 @@ def tell_refusals(
         say(sentence)
 
 
-def tell_remarks(sides: Iterable[ResolvedCandidate], say: Say) -> None:
-    """Says which keys of the candidates can have no effect, and what a bare number amounts to."""
+def tell_remarks(sides: Sequence[ResolvedCandidate], say: Say) -> None:
+    """Says which keys of the candidates can have no effect, what a bare number amounts to, and what
+    one's build lacks that another's has.
+    """
     told = {
         f"note: {remark}"
         for side, engine, build in sides
         if isinstance(engine, Remarks)
         for remark in engine.list_remarks(build, side.settings)
     }
+    builds = {side.name: build for side, _, build in sides}
+    told |= {f"note: {remark}" for remark in list_uneven_abilities(builds)}
     for sentence in sorted(told):
         say(sentence)
 
