@@ -20,10 +20,12 @@ from pyarrow import parquet
 from dyno.errors import UsageError
 from dyno.record import Doubt
 from dyno.report import Book
+from dyno.report import document as doc
 from dyno.report.export import build_result
 from dyno.report.formats import load_formats, write_format
 from dyno.report.formats._rows import list_rows
 from dyno.report.render.markdown import draw_interval
+from dyno.report.result import Result
 from report.book import make_book
 
 DOUBT = Doubt("round_trip", "the way there and back is most of it")
@@ -188,3 +190,11 @@ def test_markdown_lets_nobody_make_a_cell_a_tag_or_a_mention(book: Book) -> None
     assert bad not in text and "&lt;b>@\u200ball\\|x" in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert {len(re.split(r"(?<!\\)\|", row)) for row in rows} == {8}
+
+
+def test_a_page_says_its_headline_once_and_has_no_title_without_words() -> None:
+    part = [doc.Heading("Kills", "kills"), doc.Heading("each", within=True), doc.Prose("one")]
+    said = [doc.Heading("Verdict", "verdict"), doc.Prose("All is kept.", boxed=True)]
+    assert Result("crashes", "c", "All is kept.", document=[*said, *part]).body == part
+    other = [*said, doc.Prose("Why."), *part]
+    assert Result("crashes", "c", "All is kept.", document=other).body == [said[0], *other[2:]]

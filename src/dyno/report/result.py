@@ -12,7 +12,7 @@ from typing import Literal
 from dyno.record import Candidate, Comparison, Metric, Verdict
 from dyno.record.verdict import WORST_FIRST
 from dyno.report.accepted import AcceptedLoss, find_accepted, judge_accepted
-from dyno.report.document import Document, Words
+from dyno.report.document import Document, Heading, Prose, Words
 from dyno.report.names import NamedRow
 
 #: What a result may hold, and a format tell: `times` are comparisons of times and rates, `classes`
@@ -71,6 +71,20 @@ class Result:
     def overall(self) -> str:
         """The verdict's word, where accepted losses are none."""
         return judge_accepted(self.losses, self.verdict)
+
+    @property
+    def body(self) -> Document:
+        """What stands below the headline: the document without the paragraph that says it again,
+        and without a title that then has nothing below it.
+        """
+        said = self.headline
+        kept = [it for it in self.document if not (isinstance(it, Prose) and it.words == said)]
+        pairs = zip(kept, [*kept[1:], Heading("")], strict=True)
+        return [
+            it
+            for it, below in pairs
+            if not (isinstance(it, Heading) and isinstance(below, Heading) and not below.within)
+        ]
 
     def is_accepted(self, row: Comparison) -> bool:
         """Return whether a row is a loss that is accepted today."""

@@ -63,7 +63,7 @@ class _Markdown:
 def _build_document(result: Result) -> Document:
     verdict, rows = result.verdict, name_accepted(result.losses, result.rows)
     if verdict is NO_VERDICT:
-        return [Heading(result.headline), *_link_report(result), *result.document]
+        return [Heading(result.headline), *_link_report(result), *result.body]
     word = "doubtful" if verdict.doubts and result.overall != "invalid" else result.overall
     accepted = "Accepted: " if result.overall != verdict.overall else ""
     step = f" Next: {STEPS[word]}." if word in STEPS else ""
@@ -71,7 +71,7 @@ def _build_document(result: Result) -> Document:
         step = f" Next: {READ_CLASSES}." if verdict.rehearsal.exit_code else ""
     head = Heading(f"{SIGNS.get(word, '')} {accepted}{result.headline}{step}".strip())
     if verdict.rehearsal or not rows:
-        return [head, *_link_report(result), *result.document]
+        return [head, *_link_report(result), *result.body]
     warnings = list(_list_warnings(result))
     more = len(warnings) - WARNINGS
     cut = [f"and {format_count(more, 'more warning')}, in the report"] if more > 0 else []

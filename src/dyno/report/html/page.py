@@ -128,7 +128,7 @@ def render_result(it: Result) -> str:
         descriptions=[describe_candidate(side) for side in it.sides],
     )
     accepted = [Prose(told, boxed=True) for told in list_accepted(it.losses, it.verdict)]
-    return build_page(front, [*it.document[:1], *accepted, *it.document[1:]])
+    return build_page(front, [*it.body[:1], *accepted, *it.body[1:]])
 
 
 def list_sections(book: Book) -> Document:
