@@ -193,15 +193,10 @@ def test_markdown_lets_nobody_make_a_cell_a_tag_or_a_mention(book: Book) -> None
 
 
 def test_a_page_says_its_headline_once_and_has_no_title_without_words() -> None:
-    part: list[doc.Block] = [
-        doc.Heading("Kills", "kills"),
-        doc.Heading("each", within=True),
-        doc.Prose("one"),
-    ]
-    said: list[doc.Block] = [
-        doc.Heading("Verdict", "verdict"),
-        doc.Prose("All is kept.", boxed=True),
-    ]
+    title = doc.Heading("Verdict", "verdict")
+    said: list[doc.Block] = [title, doc.Prose("All is kept.", boxed=True)]
+    kills, each = doc.Heading("Kills", "kills"), doc.Heading("each", within=True)
+    part: list[doc.Block] = [kills, each, doc.Prose("one")]
     assert Result("crashes", "c", "All is kept.", document=[*said, *part]).body == part
     other = [*said, doc.Prose("Why."), *part]
     assert Result("crashes", "c", "All is kept.", document=other).body == [said[0], *other[2:]]
