@@ -38,6 +38,7 @@ VERSION_S, COMPILE_S = 60.0, 3600.0
 class Recipe:
     """What to compile: a name for people, one C file, and the flags as the user wrote them.
 
+    `beside` are further C files, and headers that they include.
     `cflags` go to the compiler as they are ("-O2 -g"); `defines` are macros without their `-D`
     ("HAVE_USLEEP=1"); `libraries` are linked ("m").
     """
@@ -47,6 +48,7 @@ class Recipe:
     cflags: str
     defines: str
     libraries: Sequence[str] = ()
+    beside: Sequence[Path] = ()
 
 
 @dataclass(frozen=True)
@@ -70,13 +72,16 @@ def compile_library(recipe: Recipe, say: Say) -> CompiledLibrary:
         "machine": platform.machine(),
         "source_sha256": compute_sha256(recipe.source),
     }
+    if recipe.beside:
+        facts["beside_sha256"] = " ".join(compute_sha256(each) for each in recipe.beside)
+    sources = [str(it) for it in (recipe.source, *recipe.beside) if it.suffix == ".c"]
     key = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
     file = f"lib{recipe.name}.so"
 
     def make(folder: Path) -> None:
         say(f"compiling {recipe.name} ({recipe.cflags})")
         words = [*_split_words(recipe.cflags), *(f"-D{it}" for it in _split_words(recipe.defines))]
-        words += [str(recipe.source), *(f"-l{library}" for library in recipe.libraries)]
+        words += [*sources, *(f"-l{library}" for library in recipe.libraries)]
         _run([*compiler, "-shared", "-fPIC", *words, "-o", str(folder / file)], recipe, folder)
 
     program = cache.ensure_entry("program", f"{recipe.name}-{key}", make, say) / file

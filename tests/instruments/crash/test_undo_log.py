@@ -21,6 +21,8 @@ LOST = [
     ("pwrite,a,8,xyz", "0123456789"),
     ("pwritev,a,4,xyz", "0123456789"),
     ("writev,a,x,y,z", "0123456789"),
+    ("write_by_number,a,xyz", "0123456789"),
+    ("write_by_number,a,xyz fsync_by_number,a", "xyz3456789"),
     ("ftruncate,a,3", "0123456789"),
     ("ftruncate,a,5000", "0123456789"),
     ("truncate,a,0", "0123456789"),

@@ -9,12 +9,15 @@ import ctypes
 import fcntl
 import mmap
 import os
+import platform
 import sys
 from collections.abc import Callable
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 #: linux/fs.h
 RWF_DSYNC = 2
+#: syscall(2)'s numbers of a write and of a sync.
+NUMBERS = (1, 74) if platform.machine() == "x86_64" else (64, 82)
 FILES: dict[str, int] = {}
 
 
@@ -46,6 +49,10 @@ def sync_range(name: str) -> None:
     assert LIBC.sync_file_range(open_file(name), ctypes.c_int64(0), ctypes.c_int64(0), 7) == 0
 
 
+def write_by_number(name: str, text: str) -> None:
+    assert LIBC.syscall(NUMBERS[0], open_file(name), text.encode(), len(text)) == len(text)
+
+
 CALLS: dict[str, Callable[..., object]] = {
     "open": lambda name, flags: open_file(name, eval(flags, vars(os))),
     "write": lambda name, text: os.write(open_file(name), text.encode()),
@@ -61,6 +68,8 @@ CALLS: dict[str, Callable[..., object]] = {
     "allocate": lambda name, size: os.posix_fallocate(open_file(name), 0, int(size)),
     "copy": lambda name, to: os.copy_file_range(open_file(name), open_file(to), 1000, 0, 0),
     "send": lambda name, to: os.sendfile(open_file(to), open_file(name), 0, 1000),
+    "write_by_number": write_by_number,
+    "fsync_by_number": lambda name: LIBC.syscall(NUMBERS[1], open_file(name)),
     "fsync": lambda name: os.fsync(open_file(name)),
     "fdatasync": lambda name: os.fdatasync(open_file(name)),
     "sync": os.sync,

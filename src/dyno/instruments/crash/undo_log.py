@@ -1,4 +1,4 @@
-"""What a power cut leaves of an engine's files: the log of unsynced writes (`_unsynced.c`), and its
+"""What a power cut leaves of an engine's files: the log of unsynced writes (`_unsynced.h`), and its
 way back to the last sync of each file.
 
 Of a file, what was written after its last sync is undone, the newest first. A name that was made,
@@ -25,7 +25,8 @@ from dyno.builds import Say
 from dyno.builds.compiler import Recipe, compile_library
 from dyno.errors import HostError
 
-SOURCE = Path(__file__).with_name("_unsynced.c")
+SOURCE = Path(__file__).with_name("_unsynced_log.c")
+BESIDE = [SOURCE.with_name(f"_unsynced{it}") for it in (".h", "_contents.c", "_names.c")]
 #: `struct state` as far as it is ours: cut, silent, watched, scratch; and room for the rest.
 STATE, STATE_BYTES = struct.Struct("=II4096s256s"), 8192
 #: `struct record`: magic, kind, device, inode, offset, length, size.
@@ -96,7 +97,7 @@ class UnsyncedLayer:
 
     def lay(self, say: Say) -> dict[str, str]:
         """Make log and switch anew; return the environment of the processes under it."""
-        library = compile_library(Recipe("unsynced", SOURCE, "-O2", ""), say).program
+        library = compile_library(Recipe("unsynced", SOURCE, "-O2", "", beside=BESIDE), say).program
         self.folder.mkdir(exist_ok=True)
         self.folder.chmod(0o711)  # a server may run as another user
         (self.folder / "gone").mkdir(exist_ok=True)

@@ -19,7 +19,7 @@ COUNTS = ("lost_count", "torn_count")
 #: What a kill does not tell.
 UNSEEN = {
     "folders": "whether a folder that was made, moved or removed outlives a cut: it does so here",
-    "standard streams": "writes by stdio (fopen, fwrite) are kept whether synced or not",
+    "other writes": "those by stdio, or by an instruction of its own, are kept synced or not",
     "hardware": "what the disk itself does with a sync: a cut of its power is needed for that",
 }
 
