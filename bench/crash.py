@@ -9,12 +9,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from dyno.instruments.crash.play import (
-    CrashPlan,
-    make_crash_folder,
-    plan_crash_run,
-    play_crashes,
-)
+from dyno.instruments.crash.plan import CrashPlan, make_crash_folder, plan_crash_run
+from dyno.instruments.crash.play import play_crashes
 from dyno.instruments.crash.verdict import describe_recovery, judge_crashes
 from dyno.record.crash import CrashRun
 from dyno.runs.run_folder import find_runs_home
@@ -27,7 +23,7 @@ MYROCKS = "mariadb@11.8?engine=rocksdb&log_bin=on"
 ROWS = [
     *(
         (f"sqlite?journal_mode={journal}&synchronous={level}", False)
-        for journal in ("wal", "delete", "truncate")
+        for journal in ("wal", "delete", "truncate", "persist")
         for level in ("off", "normal", "full", "extra")
     ),
     ("sqlite?journal_mode=memory&synchronous=full", True),
@@ -36,6 +32,7 @@ ROWS = [
     ("duckdb", False),
     ("duckdb", True),
     ("postgres@18?synchronous_commit=on", False),
+    ("postgres@18?synchronous_commit=local", False),
     ("postgres@18?synchronous_commit=off", False),
     ("postgres@18?synchronous_commit=on&fsync=off", False),
     (f"postgres@18?synchronous_commit=on{SMALL}", True),
@@ -52,16 +49,24 @@ ROWS = [
         True,
     ),
     *((f"{MARIADB}?innodb_flush_log_at_trx_commit={level}", False) for level in (1, 2, 0)),
-    (f"{MARIADB}?innodb_flush_log_at_trx_commit=1&innodb_doublewrite=OFF", True),
+    *(
+        (f"{MARIADB}?innodb_flush_log_at_trx_commit=1&log_bin=on&sync_binlog={synced}", False)
+        for synced in (1, 0)
+    ),
+    (
+        f"{MARIADB}?innodb_flush_log_at_trx_commit=1&innodb_doublewrite=OFF"
+        "&innodb_buffer_pool_size=5M",
+        True,
+    ),
     (f"{MYROCKS}&sync_binlog=1&rocksdb_flush_log_at_trx_commit=1", False),
     (f"{MYROCKS}&sync_binlog=0&rocksdb_flush_log_at_trx_commit=2", False),
 ]
 
 
 def play(word: str, torn: bool, words: argparse.Namespace) -> CrashRun:
-    plan = CrashPlan(word, "transactions", words.times, within_s=words.within, torn=torn)
-    run, engine = plan_crash_run(plan, lambda _: None)
-    return play_crashes(run, engine, make_crash_folder(find_runs_home(), run), lambda _: None)
+    plan = CrashPlan([word], "transactions", words.times, within_s=words.within, torn=torn)
+    run, engines = plan_crash_run(plan, lambda _: None)
+    return play_crashes(run, engines, make_crash_folder(find_runs_home(), run), lambda _: None)
 
 
 def describe(run: CrashRun) -> str:
@@ -79,7 +84,7 @@ def describe(run: CrashRun) -> str:
         f"{torn:,}",
         f"{dead:,}",
         losing,
-        describe_recovery(run),
+        describe_recovery(run.sides[0]),
         judge_crashes(run).overall,
     )
     return f"| {' | '.join(cells)} |"

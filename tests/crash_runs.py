@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dyno.record import Candidate
-from dyno.record.crash import CrashPlay, CrashRun
+from dyno.record.crash import CrashPlay, CrashRun, CrashSide
 from dyno.record.decode import encode
 
 
@@ -33,6 +33,22 @@ def make_run(*plays: CrashPlay, times: int = 3, **more: Any) -> CrashRun:
         within_s=2.0,
         plays=plays or (make_play(1), make_play(2, lost=2), make_play(3)),
         **{"promise": "a power cut", "decided_by": {"synchronous": "full"}} | more,
+    )
+
+
+def make_compared_run(*plays: CrashPlay, times: int = 8, **more: Any) -> CrashRun:
+    """A base that keeps its commits beside another engine with these kills."""
+    own = [make_play(each, rate_per_s=100.0 + each) for each in range(1, times + 1)]
+    run = make_run(*own, times=times)
+    other = CrashSide(
+        Candidate("other", "other=sqlite@3.24", "sqlite", True, {"version": "3.24.0"}, {}, {}),
+        1,
+        plays,
+        **{"promise": "a power cut", "decided_by": {"synchronous": "full"}} | more,
+    )
+    return CrashRun(
+        **{name: getattr(run, name) for name in run.__struct_fields__ if name != "others"},
+        others=(other,),
     )
 
 

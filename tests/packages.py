@@ -146,8 +146,8 @@ PACKAGES = {
     ),
     "instruments/crash": _package(
         "an engine killed without what it had not synced, and its commits counted after that",
-        "record builds driver engines host/processes host/checks judge/stats runs/experiment"
-        " runs/run_folder runs/run_summary runs/resolve instruments/time report",
+        "record builds driver engines host/processes host/checks judge/stats judge/analysis"
+        " runs/experiment runs/run_folder runs/run_summary runs/resolve instruments/time report",
     ),
     "instruments/differ": _package(
         "statements by chance on two builds: dialects as TOML, the generator, differences reduced",

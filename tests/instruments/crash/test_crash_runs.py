@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crash_runs import make_play, make_run
+from crash_runs import make_compared_run, make_play, make_run
 from msgspec.structs import replace
 
 from dyno.cli import run_words
 from dyno.instruments.crash.verdict import judge_crashes
-from dyno.record.crash import CrashRun
-from dyno.runs.run_folder import read_json
+from dyno.record.crash import CrashPlay, CrashRun
+from dyno.record.decode import decode, encode
+from dyno.runs.run_folder import read_json, write_json
 
 FULL = "sqlite?synchronous=full"
 
@@ -153,3 +154,83 @@ def test_the_verdict_names_losses_and_what_the_layer_does_not_see() -> None:
     )
     assert judge_crashes(make_run(times=5)).complete is False
     assert judge_crashes(make_run(make_play(1, lost_bytes=0))).doubts
+
+
+def make_plays(factor: float = 1.0, **last: Any) -> list[CrashPlay]:
+    """Eight kills of an engine that takes so many times as long, the last of them otherwise."""
+    made = [
+        make_play(each, recovery_s=factor * (1.0 + each / 10), rate_per_s=(100.0 + each) / factor)
+        for each in range(1, 9)
+    ]
+    return [*made[:7], replace(made[7], **last)]
+
+
+@pytest.mark.parametrize(
+    ("plays", "promise", "word"),
+    [
+        (make_plays(), "a power cut", "not slower"),
+        (make_plays(2.0), "a power cut", "slower"),
+        (make_plays(0.5), "a power cut", "faster"),
+        (make_plays(0.5, lost_count=1), "a power cut", "loses"),
+        (make_plays(0.5, lost_count=1), "nothing", "loses as permitted"),
+        (make_plays(2.0, lost_count=1), "nothing", "slower"),
+        (make_plays(2.0)[:7], "a power cut", "inconclusive"),
+    ],
+)
+def test_engines_are_compared_by_recovery_and_commits_and_by_what_they_lose(
+    plays: list[CrashPlay], promise: str, word: str
+) -> None:
+    run = make_compared_run(*plays, promise=promise)
+    verdict = judge_crashes(run)
+    assert verdict.overall == word and verdict.complete == (len(plays) == 8)
+    assert [it.metric.name for it in verdict.comparisons] == (
+        ["recovery", "rate_per_s"] if verdict.complete else []
+    )
+    assert "sqlite@3.54 keeps its commits in 8 kills" in verdict.sentence
+    assert "other loses" in verdict.sentence or not plays[-1].lost_count
+
+
+def test_a_kill_after_which_one_did_not_recover_is_compared_with_none() -> None:
+    run = make_compared_run(*make_plays(recovery_s=None, failure="it did not start"))
+    assert judge_crashes(run).comparisons[0].blocks == 7
+    assert judge_crashes(run).overall == "loses"
+
+
+def test_a_record_of_one_engine_from_before_there_were_several_is_read() -> None:
+    data = encode(make_run())
+    del data["others"], data["margin_percent"]
+    assert decode(CrashRun, data) == make_run() and len(make_run().sides) == 1
+
+
+def test_two_engines_are_killed_in_turn_and_go_on_where_they_were(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--crash", FULL, "sqlite?synchronous=extra", "--blocks", "2"]
+    assert run_words(["compare", *words]) in (0, 1, 2)
+    run = read_only_run(runs)
+    assert [len(side.plays) for side in run.sides] == [2, 2] and not run.sides[1].loses
+    moments = [[it.moment_s for it in side.plays] for side in run.sides]
+    assert moments[0] == moments[1] and all(it.rate_per_s for it in run.others[0].plays)
+    (file,) = runs.glob("*/crash.json")
+    write_json(file, run.change_side(1, plays=run.others[0].plays[:1]))
+    capsys.readouterr()
+    run_words(["resume", "last"])
+    assert "kill 2 of 2 of sqlite?synchronous=extra" in capsys.readouterr().err
+    assert len(read_only_run(runs).others[0].plays) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (f"{FULL} {FULL}", "is compared with itself"),
+        (f"{FULL} sqlite --limit steal=1", "a comparison of crashes takes no --limit"),
+        (f"{FULL} sqlite -w inserts -w transactions", "on one workload"),
+        (FULL, "crashes of two candidates are compared"),
+    ],
+)
+def test_what_a_comparison_of_crashes_does_not_take_is_refused(
+    words: str, why: str, runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_words(["compare", "--crash", *words.split()]) == 64
+    assert why in capsys.readouterr().err
+    assert not runs.exists()

@@ -1,4 +1,5 @@
 """The kills of a run: each on a copy of the same loaded data, under the layer, then the restart.
+Several engines are killed in turn, each pair of kills at the same moment.
 
 "Acknowledged" is what the engine's client has told Dyno, another process, by a pipe. The client of
 an embedded engine is the engine's process, and dies with it.
@@ -14,39 +15,26 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
-import dyno
 from dyno import driver, private_files, subprocesses
-from dyno.builds import Build, Say, cache
+from dyno.builds import Say, cache
 from dyno.driver.conversation import Conversation
 from dyno.driver.plan import Session
-from dyno.engines import (
-    ChecksIntegrity,
-    Engine,
-    Server,
-    ShowsWrites,
-    StartConditions,
-    WeighsData,
-    find_engine,
-)
-from dyno.errors import DynoError, InternalError, TrialFailed, UsageError
-from dyno.host.checks import FLEETING, read_host_facts
+from dyno.engines import ChecksIntegrity, Engine, Server, WeighsData
+from dyno.errors import DynoError, InternalError, TrialFailed
 from dyno.host.processes import list_process_family
-from dyno.instruments.crash.ledger import SHOWN, WORKLOADS, CrashLedger, load_tables, read_tables
+from dyno.instruments.crash.ledger import SHOWN, CrashLedger, load_tables, read_tables
+from dyno.instruments.crash.plan import CrashedEngine
 from dyno.instruments.crash.undo_log import UnsyncedLayer
 from dyno.instruments.time.evidence import check_engine
-from dyno.plugins import list_modules
-from dyno.record.crash import CRASH_RECORD, CrashPlay, CrashRun
+from dyno.record.crash import CRASH_RECORD, CrashPlay, CrashRun, CrashSide
 from dyno.record.integrity import IntegrityCheck
-from dyno.runs.experiment.candidates import parse_candidate
-from dyno.runs.resolve.candidates import resolve_candidates, resolve_control_values
-from dyno.runs.resolve.workloads import CandidateRequest
-from dyno.runs.run_folder import RunFolder, make_run_folder, read_json, write_json
+from dyno.runs.run_folder import RunFolder, write_json
 
 #: What clients may take to their first commits, and to notice that the engine is gone.
 FIRST_S, GONE_S = 60.0, 60.0
@@ -56,138 +44,42 @@ LEAST_S = 0.05
 RING, AIO = "anon_inode:[io_uring]", "/[aio]"
 
 
-@dataclass(frozen=True)
-class CrashPlan:
-    """What is asked for, word by word."""
-
-    word: str
-    workload: str
-    times: int = 20
-    clients: int = 4
-    within_s: float = 2.0
-    torn: bool = False
-    silent: bool = False
-    seed: int = 1
-    command: str = ""
-
-
-@dataclass(frozen=True)
-class CrashedEngine:
-    """The engine of a run, with its program, and the settings that it is started with."""
-
-    engine: Engine
-    build: Build
-    settings: dict[str, str]
-    no_data: tuple[str, ...]
-    data: str
-
-    def start(self, home: Path, environment: Mapping[str, str] = {}) -> Server:
-        under = StartConditions(environment=dict(environment))
-        return self.engine.start(self.build, home, self.settings, under)
-
-
-def plan_crash_run(plan: CrashPlan, say: Say) -> tuple[CrashRun, CrashedEngine]:
-    """The record before its first kill, and its engine; `UsageError` for what cannot be played."""
-    if plan.workload not in WORKLOADS:
-        cause = "it plays a ledger of its own, so that each commit is known"
-        hint = f"-w {' or -w '.join(WORKLOADS)}"
-        raise UsageError(f"a crash cannot play '{plan.workload}'", cause=cause, hint=hint)
-    spec = parse_candidate(plan.word)
-    if spec.is_url:
-        hint = "name a build: `dyno engines list`"
-        raise UsageError("a server that runs already is not killed", hint=hint)
-    if not isinstance(find_engine(spec.engine, driver.ask), ShowsWrites):  # nothing is fetched yet
-        able = [
-            name
-            for name in list_modules("dyno.engines")
-            if isinstance(find_engine(name, driver.ask), ShowsWrites)
-        ]
-        cause = "its writes are not known to come by the layer under its files"
-        hint = f"engines that can be killed: {', '.join(able)}"
-        raise UsageError(f"dyno crash takes no {spec.engine}", cause=cause, hint=hint)
-    (found,) = resolve_candidates([CandidateRequest(spec)], resolve_control_values({}), say)
-    candidate, engine, build = found
-    assert isinstance(engine, ShowsWrites)
-    if candidate.controls:
-        name = next(iter(candidate.controls))
-        raise UsageError(f"a crash holds no control (got {name})", hint="leave it out")
-    for name, value in engine.seen_with.items():
-        if candidate.settings.get(name, value).lower() != value.lower():
-            cause = "the layer under its files would not see its writes"
-            raise UsageError(f"{name} must be {value} in a crash", cause=cause)
-    settings = {**candidate.settings, **engine.seen_with}
-    run = CrashRun(
-        name=candidate.name,
-        created_utc=datetime.now(UTC).isoformat(timespec="seconds"),
-        command=plan.command,
-        seed=plan.seed,
-        workload=plan.workload,
-        candidate=candidate,
-        times=plan.times,
-        clients=1 if engine.embedded else plan.clients,
-        within_s=plan.within_s,
-        torn=plan.torn,
-        silent=plan.silent,
-        seen_with=dict(engine.seen_with),
-        host=read_host_facts(Path.cwd()),
-        dyno=dyno.__version__,
-    )
-    return run, CrashedEngine(engine, build, settings, engine.no_data, engine.data)
-
-
-def make_crash_folder(runs: Path, run: CrashRun) -> Path:
-    """A new folder for the run, with the record of no kill yet."""
-    path = make_run_folder(runs, run.created_utc, f"crash-{run.name}")
-    write_json(path / CRASH_RECORD, run)
-    return path
-
-
-def reopen_crash_run(folder: Path, say: Say) -> tuple[CrashRun, CrashedEngine]:
-    """A run from disk that is to go on; `UsageError` where host or program changed."""
-    run = read_json(CrashRun, folder / CRASH_RECORD)
-    plan = CrashPlan(run.candidate.spec, run.workload)
-    now, engine = plan_crash_run(plan, say)
-    pairs = {name: (was, now.host.get(name, "")) for name, was in run.host.items()}
-    pairs = {name: both for name, both in pairs.items() if name not in FLEETING}
-    was, found = (it.candidate.build.get("sha256", "") for it in (run, now))
-    pairs["program"] = was, found
-    for name, (was, found) in pairs.items():
-        if was != found:
-            hint = "start a new run; dyno report shows what this one has"
-            cause = f"{name} was '{was}' and is '{found}'"
-            raise UsageError("the run cannot be resumed", cause=cause, hint=hint)
-    return run, engine
-
-
-def play_crashes(run: CrashRun, engine: CrashedEngine, folder: Path, say: Say) -> CrashRun:
+def play_crashes(
+    run: CrashRun, engines: Sequence[CrashedEngine], folder: Path, say: Say
+) -> CrashRun:
     """Play the kills that are missing; the record in `folder` has each, however we end."""
     made = RunFolder(folder)
     with made.hold_alone(), made.hold_homes() as homes:
-        if len(run.plays) < run.times:
-            say(f"loading {run.candidate.name}")
-            run = _load(run, engine, homes / "loaded")
-        while len(run.plays) < run.times:
-            say(f"kill {len(run.plays) + 1} of {run.times}")
-            kill = _Kill(run, engine, homes, len(run.plays) + 1)
-            run = replace(run, plays=(*run.plays, kill.play()))
+        for place, side in enumerate(() if run.is_over else run.sides):
+            say(f"loading {side.candidate.name}")
+            promised = _load(side, engines[place], homes / f"loaded-{place}")
+            run = run.change_side(place, **promised)
+        while not run.is_over:
+            sides = run.sides
+            place = min(range(len(sides)), key=lambda it: len(sides[it].plays))
+            side = sides[place]
+            kill = _Kill(run, side, engines[place], homes / f"loaded-{place}")
+            whose = f" of {side.candidate.name}" if run.others else ""
+            say(f"kill {kill.number} of {run.times}{whose}")
+            run = run.change_side(place, plays=(*side.plays, kill.play()))
             write_json(folder / CRASH_RECORD, run)
     return run
 
 
-def _load(run: CrashRun, engine: CrashedEngine, home: Path) -> CrashRun:
-    """Make the data that every kill begins with; the run knows then what its settings promise."""
+def _load(side: CrashSide, engine: CrashedEngine, home: Path) -> dict[str, Any]:
+    """Make the data that every kill begins with; return what the settings promise then."""
     private_files.make_folder(home)
-    server = engine.start(home)
+    server, promised = engine.start(home), {}
     try:
         load_tables(driver.ask, server.session)
         reported = engine.engine.settings(server)
         if isinstance(engine.engine, WeighsData):
-            found = engine.engine.weigh(server, run.candidate.settings, reported)
-            run = replace(run, promise=found.survives, decided_by=found.decided_by)
+            found = engine.engine.weigh(server, side.candidate.settings, reported)
+            promised = {"promise": found.survives, "decided_by": found.decided_by}
         engine.engine.settle(server)
     finally:
         engine.engine.stop(server)
-    return run
+    return promised
 
 
 class _Client(threading.Thread):
@@ -219,21 +111,26 @@ class _Kill:
     """One kill: the engine on a copy of the loaded data, until the cut, and after it."""
 
     run: CrashRun
+    side: CrashSide
     engine: CrashedEngine
-    homes: Path
-    number: int
+    loaded: Path
     clients: list[_Client] = field(default_factory=list)
     acknowledged: dict[int, int] = field(default_factory=dict)
+    rate_per_s: float = 0.0
+
+    @property
+    def number(self) -> int:
+        return len(self.side.plays) + 1
 
     def play(self) -> CrashPlay:
-        run, home = self.run, self.homes / str(self.number)
+        run, home = self.run, self.loaded.with_name(str(self.number))
         seed = f"{run.seed}/{self.number}"
         moment_s = random.Random(seed).uniform(LEAST_S, run.within_s)
         watched = home / self.engine.data
-        layer = UnsyncedLayer(self.homes / "layer", watched, self.engine.no_data, run.silent)
-        cache.copy(self.homes / "loaded", home)
+        layer = UnsyncedLayer(home.with_name("layer"), watched, self.engine.no_data, run.silent)
+        cache.copy(self.loaded, home)
         try:
-            ledger = CrashLedger(run.workload, seed, run.clients)
+            ledger = CrashLedger(run.workload, seed, self.side.clients)
             unseen = self._play_until_cut(ledger, layer, home, moment_s)
             cut = layer.put_back(seed if run.torn else "")
             held = CrashLedger(
@@ -248,6 +145,7 @@ class _Kill:
                 moment_s=moment_s,
                 acknowledged=sum(held.acknowledged.values()),
                 in_doubt=sum(held.asked.values()) - sum(held.acknowledged.values()),
+                rate_per_s=self.rate_per_s,
                 lost_bytes=cut.lost_bytes,
                 files=cut.files,
                 kept_sectors=cut.kept_sectors,
@@ -271,7 +169,7 @@ class _Kill:
             stack.callback(_end, engine, server)
             own = environment if engine.embedded else {}
             self.clients = [
-                _Client(ledger, number, server.session, own) for number in range(self.run.clients)
+                _Client(ledger, number, server.session, own) for number in range(self.side.clients)
             ]
             for each in self.clients:
                 stack.callback(_end_client, each)
@@ -280,8 +178,11 @@ class _Kill:
             while not all(each.acknowledged for each in self.clients):
                 self._check_clients()
                 if time.monotonic() > ends_s:
-                    raise TrialFailed(f"no commit in {FIRST_S:.0f} s", cause=self.run.name)
+                    raise TrialFailed(
+                        f"no commit in {FIRST_S:.0f} s", cause=self.side.candidate.name
+                    )
                 heed.pause(0.01)
+            began_s, before = time.monotonic(), sum(each.acknowledged for each in self.clients)
             heed.pause(moment_s)
             pids = [each.talk.pid for each in self.clients] if engine.embedded else [server.pid]
             family = list_process_family(*pids)
@@ -289,10 +190,13 @@ class _Kill:
             self._check_clients()
             # an answer that comes while the power goes off may be of a commit that needed no sync
             self.acknowledged = {each.number: each.acknowledged for each in self.clients}
+            played_s = time.monotonic() - began_s
             layer.cut()
             for pid in family:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
+        # on average the cut comes half-way through the next commit
+        self.rate_per_s = (sum(self.acknowledged.values()) - before + 0.5) / played_s
         return unseen
 
     def _check_clients(self) -> None:

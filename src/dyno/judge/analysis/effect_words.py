@@ -87,7 +87,7 @@ def _find_kind(metric: Metric) -> _Kind:
     # a suite's mean is one of time ratios
     if metric.name in ("rate_per_s", "rate_per_min", "mean"):
         return _TIME
-    if "latency" in metric.name:
+    if "latency" in metric.name or metric.name == "recovery":
         return _WAIT
     if metric.name == "capacity":
         return _CAPACITY
