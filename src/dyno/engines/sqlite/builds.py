@@ -81,9 +81,9 @@ def find_library(build: str, flags: dict[str, str], say: Say) -> Build:
 
 def _make_from_crate(asked: str, flags: dict[str, str], say: Say) -> Build:
     version = _builds.choose_version("sqlite", asked, tuple(CRATES))
-    chosen = {name: flags.get(name, FLAGS[name][0]) for name in ("cflags", "defines")}
+    cflags, defines = (flags.get(name, FLAGS[name][0]) for name in ("cflags", "defines"))
     source = crate.fetch(CRATE, CRATES[version], say) / "sqlite3" / "sqlite3.c"
-    recipe = Recipe(f"sqlite-{version}", source, **chosen, libraries=("pthread", "dl", "m"))
+    recipe = Recipe(f"sqlite-{version}", source, cflags, defines, ("pthread", "dl", "m"))
     made = compile_library(recipe, say)
     coordinate = f"{CRATE} {CRATES[version]}"
     with _builds.check_cached(made.program.parent.name):
