@@ -67,6 +67,9 @@ PACKAGES = {
         "sql record builds driver access workloads",
     ),
     "host/processes": _package("what the kernel says of processes"),
+    "host/cache_lines": _package(
+        "how long a cache line takes from one core to another", "record driver"
+    ),
     "host/checks": _package(
         "one file per subject of a host, looked at and left alone: `dyno doctor`", "record"
     ),
@@ -75,7 +78,8 @@ PACKAGES = {
     ),
     "host/controls": _package("one file per thing of the host that is held still", "record builds"),
     "profile": _package(
-        "where instructions and CPU time went: counts by function, and the layers of functions",
+        "where instructions, CPU time and waits for locks went: counts by function, the layers of"
+        " functions",
         "record builds",
     ),
     "judge/stats": _package("arrays in, estimates and warnings out"),

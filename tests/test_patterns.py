@@ -174,7 +174,8 @@ def find_worst(
 def list_modules() -> list[Any]:
     """Every module of the package; a library that others load is none."""
     names = [each.name for each in pkgutil.walk_packages([str(HOME)], "dyno.")]
-    plain = [name for name in names if not name.endswith(("__main__", ".dyno_kit", "._flushes"))]
+    others = ("__main__", ".dyno_kit", "._flushes", "._lock_calls")
+    plain = [name for name in names if not name.endswith(others)]
     return [importlib.import_module(name) for name in plain]
 
 

@@ -47,6 +47,7 @@ def test_one_wheel_installs_in_a_bare_environment_and_plays_there(tmp_path: Path
     package = next(bare.glob("lib/python3*/site-packages/dyno"))
     assert (package / "servers/kit/dyno_kit.so").is_file()
     assert (package / "host/probes/_flushes.so").is_file()
+    assert (package / "profile/_lock_calls.so").is_file()
     share = bare / "share"
     assert "\n.nf\ndyno compare null@200us" in (share / "man/man1/dyno-compare.1").read_text()
     script = (share / "bash-completion/completions/dyno").read_text()

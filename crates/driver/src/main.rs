@@ -10,6 +10,7 @@
 //! rows       writes the rows of a bulk load
 //! outline    says what an SQL file holds, without its rows
 //! sample     says where the CPU time of a process goes
+//! cache-lines  says how long a cache line takes from one core to another
 //! identify   says which driver this is, and on which host
 //! merge      makes one record of those that several drivers told of a phase
 //! schema     prints the JSON schemas of all that goes in and out
@@ -35,7 +36,7 @@ mod wire;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use commands::{ask, echo, lockstep, rows, run, sample, together};
+use commands::{ask, cache_lines, echo, lockstep, rows, run, sample, together};
 use plan::descriptors;
 use plan::error::Error;
 use plan::parent::{self, Parent};
@@ -76,6 +77,7 @@ fn command(word: &str) -> Result<ExitCode, Error> {
             let folders: Vec<PathBuf> = std::env::args_os().skip(2).map(PathBuf::from).collect();
             Parent::listen(now_ns).and_then(|parent| sample::sample(&parent, &folders))
         }
+        "cache-lines" => cache_lines::cache_lines(),
         "identify" => together::identify(),
         "merge" => Parent::listen(now_ns).and_then(|parent| together::merge(&parent)),
         "schema" => commands::schema(),
@@ -85,7 +87,7 @@ fn command(word: &str) -> Result<ExitCode, Error> {
 
 fn unknown(word: &str) -> Error {
     Error::user(format!("unknown command `{word}`")).hint(concat!(
-        "one of run, describe, ask, answer, lockstep, echo, rows, outline, sample, identify, ",
-        "merge, schema"
+        "one of run, describe, ask, answer, lockstep, echo, rows, outline, sample, cache-lines, ",
+        "identify, merge, schema"
     ))
 }

@@ -60,6 +60,7 @@ _ASKED = {
     "schema": "the driver",
     "lockstep": "the driver, playing the log,",
     "merge": "the driver",
+    "cache-lines": "the driver, moving cache lines,",
     "identify": "the driver",
 }
 

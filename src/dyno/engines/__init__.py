@@ -124,6 +124,40 @@ class TellsWaits(Protocol):
         """What it answered, without the session that asks."""
 
 
+#: Under this name `LockQuestions.counted` answers what others than the users did with a class of
+#: locks, whoever asks among them.
+BESIDE = "beside"
+
+
+@dataclass(frozen=True)
+class LockQuestions:
+    """What a server is asked of its locks. Rows begin with a lock's class, `exclusive` or `shared`,
+    and which of the class it is (empty: there is one).
+
+    `held` answers how many hold each now, and how many wait for it; `counted` how often it was
+    taken and the ns that were waited for it since it was made; empty where nothing is counted.
+    `asker` answers the kernel's number of the thread that serves the session; empty where that is
+    not known, or not of this host.
+    """
+
+    held: str
+    counted: str
+    asker: str
+    unseen: tuple[str, ...]
+
+
+@runtime_checkable
+class MeasuresLocks(Protocol):
+    """A server that tells of its locks while it is started with `lock_settings`, which may cost it
+    CPU time.
+    """
+
+    lock_settings: ClassVar[Mapping[str, str]]
+
+    def choose_lock_questions(self, server: Server) -> LockQuestions:
+        """Those that it can answer; `TrialFailed` where it tells nothing."""
+
+
 #: Under this name an answer says why tables and indexes are not in the cache after all.
 MISSED = "missed"
 

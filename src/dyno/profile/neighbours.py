@@ -39,13 +39,14 @@ class NamedFunctions:
     """Functions of a program by address; `segments` are its parts: offset, address, bytes.
 
     `entry` is where it starts: linkers put code before it that is seldom or often executed, of all
-    files together.
+    files together. `names_all`: static functions have their names, too.
     """
 
     addresses: tuple[int, ...]
     names: tuple[str, ...]
     segments: tuple[tuple[int, int, int], ...]
     entry: int
+    names_all: bool = True
 
     def find_address(self, offset: int) -> int | None:
         """Return where a place of the file is mapped; None if it is nowhere."""
@@ -93,7 +94,9 @@ def read_functions(path: str) -> NamedFunctions | None:
     }
     addresses = tuple(sorted(at for at, name in found.items() if not name.startswith(EVERYWHERE)))
     segments = tuple((it["p_offset"], it["p_vaddr"], it["p_filesz"]) for it in loaded)
-    return NamedFunctions(addresses, tuple(found[it] for it in addresses), segments, entry)
+    names_all = table["sh_type"] == "SHT_SYMTAB"
+    names = tuple(found[it] for it in addresses)
+    return NamedFunctions(addresses, names, segments, entry, names_all)
 
 
 @cache

@@ -1,8 +1,8 @@
-//! The commands of `dyno-driver`: `run`, `ask`, `lockstep`, `echo`, `rows`, `sample` in files of
-//! their own,
-//! `describe`, `outline`, `schema`.
+//! The commands of `dyno-driver`: `run`, `ask`, `lockstep`, `echo`, `rows`, `sample`, `cache-lines`
+//! in files of their own, `identify` and `merge` in `together`, `describe`, `outline`, `schema`.
 
 pub mod ask;
+pub mod cache_lines;
 mod contents;
 pub mod echo;
 pub mod lockstep;

@@ -43,6 +43,7 @@ use monitor::{Measured, PhaseMonitor};
 use phase_state::PhaseState;
 use reconnects::HeldUp;
 use worker::WorkerReport;
+pub use workers::pin_thread;
 use workers::{WorkerPool, groups};
 
 /// How a phase ended.

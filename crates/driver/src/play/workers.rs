@@ -185,9 +185,13 @@ fn prepare_thread(cpu: Option<usize>, is_alone: bool) -> Result<(), Error> {
         // Where it is refused, files stay shared, as they were.
         let _ = nix::sched::unshare(nix::sched::CloneFlags::CLONE_FILES);
     }
-    let Some(cpu) = cpu else { return Ok(()) };
+    cpu.map_or(Ok(()), pin_thread)
+}
+
+/// Holds the calling thread to one core.
+pub fn pin_thread(cpu: usize) -> Result<(), Error> {
     let refused =
-        |cause: String| Error::host(format!("cannot pin a worker to cpu {cpu}")).because(cause);
+        |cause: String| Error::host(format!("cannot pin a thread to cpu {cpu}")).because(cause);
     if cpu >= CpuSet::MAX_CPU {
         return Err(refused(format!("the kernel supports {} at most", CpuSet::MAX_CPU)));
     }

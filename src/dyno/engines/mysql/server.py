@@ -58,6 +58,7 @@ from dyno.engines.mysql.evidence import (
 )
 from dyno.engines.mysql.explain import ExplainsMysqlPath
 from dyno.engines.mysql.explain_nodes import plan_shape
+from dyno.engines.mysql.locks import TellsMysqlLocks
 from dyno.engines.mysql.logs import SCHEMAS
 from dyno.engines.mysql.settings import (
     FIXED_BYTES,
@@ -126,7 +127,14 @@ USER, DATABASE = "root", "dyno"
 QUESTIONS = ("SHOW GLOBAL VARIABLES", "SELECT CURRENT_USER()")
 
 
-class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, ExplainsMysqlPath):
+class Family(
+    WeighsServer,
+    CountsMysqlInternals,
+    TellsMysqlWaits,
+    TellsMysqlLocks,
+    MysqlTables,
+    ExplainsMysqlPath,
+):
     """A server of this family on a private socket, with every variable of it as a setting.
 
     All of them are read back; one that differs from what was asked for fails the trial.

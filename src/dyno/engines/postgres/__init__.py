@@ -58,6 +58,7 @@ from dyno.engines.postgres.evidence import (
 )
 from dyno.engines.postgres.explain import ExplainsPostgresPath
 from dyno.engines.postgres.explain_nodes import ExplainsPostgresGeneric, plan_shape
+from dyno.engines.postgres.locks import TellsPostgresLocks
 from dyno.engines.postgres.log_formats import REFUSED_LOGS as REFUSED_LOGS
 from dyno.engines.postgres.log_formats import CsvLog, JsonLog, StderrLog
 from dyno.engines.postgres.settings import (
@@ -97,6 +98,7 @@ class Engine(
     ExplainsPostgresGeneric,
     ExplainsPostgresPath,
     TellsPostgresWaits,
+    TellsPostgresLocks,
 ):
     """PostgreSQL in a process of its own.
 

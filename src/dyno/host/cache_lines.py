@@ -1,0 +1,72 @@
+"""How long a cache line takes from one core of this host to another.
+
+Two threads of `dyno-driver cache-lines`, each pinned to its core, store into one word in turn. Half
+a round trip is no pure transfer: it holds the reader's polling, its miss, and the writer's wait
+until its store is seen, which takes the line back. A lock's instruction on a line that another core
+has written costs about as much; a counter that several cores increment may cost less, since one of
+them increments several times while it has the line.
+
+Nor is it the same everywhere: two threads of one core share its caches, so that no line moves; a
+virtual machine may show each of its cores as one of another place than the last time; and a core
+that rests has a lower clock. A burst in which a core was taken away is long: each pair is judged by
+the median of its bursts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dyno.driver.questions import ask_question
+from dyno.errors import TrialFailed
+from dyno.record import decode
+from dyno.record.scaling import LineTransfer
+from dyno.record.schema import Finite, Int64, Record
+
+#: What all pairs may take, on cores where something else runs.
+LIMIT_S = 60.0
+#: Fewer bursts of a pair say nothing.
+BURSTS_LEAST = 20
+
+
+class CorePair(Record):
+    """Two cores, and the mean ns one way of each burst."""
+
+    cpus: tuple[Int64, Int64]
+    one_way_ns: tuple[Finite, ...]
+
+
+class CorePairs(Record):
+    """All pairs that were measured."""
+
+    pairs: tuple[CorePair, ...]
+
+
+def measure_line_transfer() -> LineTransfer | None:
+    """Return what was measured here; None where we may run on one core only."""
+    told = decode.decode(CorePairs, ask_question("cache-lines", "", LIMIT_S))
+    return combine_pairs(told.pairs)
+
+
+def combine_pairs(pairs: tuple[CorePair, ...]) -> LineTransfer | None:
+    """Return the median over the pairs, each by its median burst. The bounds hold the 95 %
+    intervals of all pairs: near cores and far ones; `TrialFailed` if no pair had enough bursts.
+    """
+    if not pairs:
+        return None
+    measured = [each for each in pairs if len(each.one_way_ns) >= BURSTS_LEAST]
+    if not measured:
+        hint = "its cores are not to be had: something else runs on them"
+        raise TrialFailed("the transfer of a cache line was not measured", hint=hint)
+    rows = [_find_bounds(np.sort(each.one_way_ns)) for each in measured]
+    middle = float(np.median([median for _, median, _ in rows]))
+    low, high = min(low for low, _, _ in rows), max(high for _, _, high in rows)
+    return LineTransfer(middle, low, high, len(rows))
+
+
+def _find_bounds(ordered: np.ndarray) -> tuple[float, float, float]:
+    """Return the median between its bounds of 95 %, by the ranks of the binomial distribution."""
+    count = len(ordered)
+    reach = 0.98 * np.sqrt(count)  # 1.96 standard deviations of the number below the median
+    low = max(0, int(np.floor(count / 2 - reach)) - 1)
+    high = min(count - 1, int(np.ceil(count / 2 + reach)))
+    return float(ordered[low]), float(np.median(ordered)), float(ordered[high])

@@ -1,0 +1,77 @@
+"""Plays `bench/known_lock.lua` on an engine, its locks watched: what was found of them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from private_servers import choose_build
+from repository import ROOT
+
+from dyno import driver
+from dyno.driver.plan import Plan, Script
+from dyno.engines import MeasuresLocks, Server, find_engine
+from dyno.instruments.time.locks import LocksFound, watch_locks
+from dyno.profile import lock_calls
+from dyno.record import PhaseRecord
+from dyno.runs.experiment.candidates import parse_candidate
+
+SCRIPT = ROOT / "bench/known_lock.lua"
+
+
+@dataclass(frozen=True)
+class KnownPlay:
+    """What was found, and the phase's operations a second."""
+
+    found: LocksFound
+    rate_per_s: float
+
+
+def play_known_lock(
+    text: str, home: Path, options: Mapping[str, object], script: str = str(SCRIPT), users: int = 1
+) -> KnownPlay:
+    """What the locks of a candidate's engine were found to be, in `time` seconds."""
+    spec = parse_candidate(choose_build(text))
+    engine = find_engine(spec.engine, driver.ask)
+    asked = dict(engine.lock_settings) if isinstance(engine, MeasuresLocks) else {}
+    server = engine.start(engine.program(spec.build, {}, lambda _: None), home, asked | spec.keys)
+    words = {"threads": str(users)} | {name: str(value) for name, value in options.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        around = lock_calls.build_environment(Path(folder)) if engine.embedded else {}
+        try:
+            _play(server, home, Script(script, words), "prepare", {})
+            watch = watch_locks(engine, server, Path(folder))
+            assert watch
+            try:
+                run = _play(server, home, Script(script, words), "run", around)
+                operations = sum(stream.done for stream in run.streams)
+                found = watch.end(operations, users)
+            finally:
+                watch.close()
+            return KnownPlay(found, operations * 1e9 / (run.ended_ns - run.started_ns))
+        finally:
+            engine.stop(server)
+
+
+def _play(
+    server: Server, home: Path, script: Script, command: str, around: Mapping[str, str]
+) -> PhaseRecord:
+    plan = Plan(server.session, script, 7, (command,))
+    (found,) = [
+        event
+        for event in _list_events(plan, driver.DriverLaunch(home / "driver.log", (), dict(around)))
+        if isinstance(event, PhaseRecord)
+    ]
+    return found
+
+
+def _list_events(plan: Plan, launch: driver.DriverLaunch) -> list[driver.Event]:
+    events: list[driver.Event] = []
+    with driver.DriverProcess(plan, launch) as process:
+        while not isinstance(event := process.read_event(driver.Limit("it", 60)), driver.End):
+            events.append(event)
+            if not isinstance(event, driver.Progress):
+                process.go()
+    return events
