@@ -153,6 +153,11 @@ PACKAGES = {
         "record builds driver engines host/processes host/checks judge/stats judge/analysis"
         " runs/experiment runs/run_folder runs/run_summary runs/resolve instruments/time report",
     ),
+    "instruments/scale": _package(
+        "what an operation needs with some users, from which more cores are forecast; machines",
+        "record builds driver engines judge/stats judge/analysis runs/experiment"
+        " runs/run_folder runs/run_summary runs/resolve instruments/time report",
+    ),
     "instruments/differ": _package(
         "statements by chance on two builds: dialects as TOML, the generator, differences reduced",
         "answers record builds driver engines host/checks runs/experiment runs/resolve"

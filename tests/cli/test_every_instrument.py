@@ -19,6 +19,7 @@ from mixed_runs import (
     write_profile,
 )
 from program_runs import write_program_run
+from scale_runs import write_scale_run
 
 from dyno.cli import run_words
 from dyno.errors import UsageError
@@ -36,6 +37,7 @@ WRITERS = {
     "differ": write_differ_run,
     "profile": write_profile,
     "crash": write_crash_run,
+    "scale": write_scale_run,
 }
 EXPERIMENT = """candidates = ["null@1ms", "null@2ms"]
 quick = true
@@ -95,9 +97,11 @@ def test_an_experiment_s_file_names_its_instrument_and_what_cannot_play_it_says_
     monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
     file = tmp_path / "x.toml"
     file.write_text(EXPERIMENT.format(kind=kind).replace("quick = true\n", ""))
-    words = {"comparison": "--limit nosuch=1", "count": "--quick", "capacity": "--blocks 3"}
+    words = {"comparison": "--limit nosuch=1", "capacity": "--blocks 3"}
+    words |= {"count": "--quick", "scale": "--quick"}
     assert run_words(["run", str(file), *words.get(kind, "").split()]) == 64
     told = {"count": "a count takes no quick", "capacity": "missing required field `slo`"}
+    told["scale"] = "a forecast of scaling takes no quick"
     refused = f"unknown instrument of an experiment '{kind}'"
     expected = told.get(kind, "nosuch") if takes("`run` of an experiment's file", kind) else refused
     assert expected in capsys.readouterr().err

@@ -14,6 +14,7 @@ from mixed_runs import STEADY, write_capacity, write_comparison, write_count, wr
 from mixed_runs import write_profile as write_server_profile
 from program_runs import write_program_run
 from rehearsed import make_book
+from scale_runs import write_scale_run
 
 from dyno.cli import run_words
 from dyno.cli.options import FORMATS
@@ -35,6 +36,7 @@ KINDS: dict[str, tuple[Callable[[Path], Path], set[str]]] = {
     "disk": (write_disks, set(FORMATS)),
     "program": (write_program_run, set(FORMATS)),
     "crash": (write_crash_run, {"markdown", "github", "parquet"}),
+    "scale": (write_scale_run, {"markdown", "github", "parquet"}),
     "server": (write_server_profile, {"markdown"}),
 }
 OF_REHEARSALS = {"markdown", "github", "junit", "parquet"}

@@ -222,6 +222,7 @@ READERS = {
     "instruments/disk": ("disk",),
     "instruments/crash": ("crash",),
     "instruments/program": ("program",),
+    "instruments/scale": ("scale",),
     "servers/explain": ("explain",),
     # a rehearsal reads what a server has counted
     "servers/profile/mysql": ("rehearse",),

@@ -77,7 +77,7 @@ Without --gate, `run` ends with 0 once it is complete, and `history` whatever it
 HEADINGS = {
     "Measure and compare": (
         *("play", "compare", "rehearse", "differ", "run", "count", "capacity", "bisect"),
-        *("disk", "program", "crash", "calibrate"),
+        *("scale", "disk", "program", "crash", "calibrate"),
     ),
     "Before a run": ("doctor", "plan", "engines", "show", "digest"),
     "After a run": ("resume", "report", "history", "serve", "publish", "pack"),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dyno.record.run import Candidate
+from dyno.record.run import Run
 from dyno.record.schema import SCHEMA, Finite, Int64, Record, require
 from dyno.record.trial import Metric
 
@@ -43,7 +43,9 @@ class ScalePlay(Record):
 
     CPU times, `layers` of the engine's, `switches` (of context) and `syncs` are of an operation,
     `operations` all that were played, those of the warm-up too; `rate_per_s` is without these.
-    `locks` is what the engine tells of its locks, `unread` why it tells nothing.
+    `others_percent` is what others had of all CPU time, by the name of the noise limit on it.
+    `locks` is what the engine told of its locks where it was `watched`, which costs it CPU time,
+    and `unread` why it told nothing.
     """
 
     number: Int64
@@ -59,6 +61,8 @@ class ScalePlay(Record):
     layers: dict[str, Finite] = {}
     switches: Finite = 0.0
     syncs: Finite = 0.0
+    others_percent: dict[str, Finite] = {}
+    watched: bool = False
     locks: tuple[LockUse, ...] = ()
     unread: str = ""
 
@@ -68,10 +72,21 @@ class ScalePlay(Record):
         require(self.duration_s > 0 and self.rate_per_s > 0, "duration_s and rate_per_s", "above 0")
         require(self.server_cpu_ns >= 0 and self.client_cpu_ns >= 0, "CPU times", "0 or more")
 
+    @property
+    def cycle_ns(self) -> float:
+        """From the begin of a user's operation to that of its next."""
+        return 1e9 * self.users / self.rate_per_s
+
+    @property
+    def cpu_ns(self) -> float:
+        """Of an operation, server and client together."""
+        return self.server_cpu_ns + self.client_cpu_ns
+
 
 class LineTransfer(Record):
     """How long a cache line takes from one core to another, one way: the median over `pairs` of
-    cores with its 95 % interval; None where the host has one core. `source` says who measured.
+    cores with its 95 % interval. `source` says who measured. On a machine of several sockets that
+    is among `near_cores`, and it takes `far_ns` between two sockets.
     """
 
     ns: Finite
@@ -79,6 +94,8 @@ class LineTransfer(Record):
     high_ns: Finite
     pairs: Int64
     source: str = "measured here"
+    far_ns: Finite | None = None
+    near_cores: Int64 | None = None
 
     def __post_init__(self) -> None:
         holds = 0 < self.low_ns <= self.ns <= self.high_ns
@@ -86,20 +103,13 @@ class LineTransfer(Record):
 
 
 class ScaleRun(Record):
-    """A run of `dyno scale`: each of its `restarts` plays every one of `users`, for `time_s`, with
-    each candidate, whose restarts take turns; the first is the base. `machine` is what the forecast
-    is for, where it is not this host.
+    """A run of `dyno scale`: each of `restarts` plays every one of `users` for `time_s` with each
+    candidate of `run`, and its locks are watched with the fewest and the most of them. A forecast
+    has `users_per_core` (None: as many as it takes); `machine` is what it is for, where it is not
+    this host, and `line` how long a cache line takes there.
     """
 
-    name: str
-    created_utc: str
-    command: str
-    seed: Int64
-    workload: str
-    phase: str
-    unit: str
-    options: dict[str, str]
-    candidates: tuple[Candidate, ...]
+    run: Run
     users: tuple[Int64, ...]
     restarts: Int64
     time_s: Finite
@@ -107,26 +117,33 @@ class ScaleRun(Record):
     line: LineTransfer | None = None
     machine: str = ""
     users_per_core: Finite | None = None
-    controls: dict[str, str] = {}
-    host: dict[str, str] = {}
-    dyno: str = ""
     schema: Int64 = SCHEMA
 
     def __post_init__(self) -> None:
-        require(self.candidates, "candidates", "one or more")
-        require(self.users and min(self.users) > 0, "users", "one or more, above 0")
+        users = self.users
+        require(users and min(users) == users[0] == 1, "users", "1 first, and above 0")
         require(self.restarts > 0 and self.time_s > 0, "restarts and time_s", "above 0")
         numbers = [play.number for play in self.plays]
         require(numbers == [*range(1, len(numbers) + 1)], "plays", "numbered from 1 on")
-        most = self.restarts * len(self.users) * len(self.candidates)
-        require(len(numbers) <= most, "plays", "at most so many as asked for")
+        require(len(self.run.workloads) == 1, "run.workloads", "one")
+        names = {side.name for side in self.run.candidates}
+        known = all(play.candidate in names for play in self.plays)
+        require(known, "plays.candidate", "one of the run's")
 
     @property
-    def is_complete(self) -> bool:
-        """Has all been played?"""
-        return len(self.plays) == self.restarts * len(self.users) * len(self.candidates)
+    def played(self) -> int:
+        """Restarts of a candidate that are over."""
+        return len({(play.candidate, play.restart) for play in self.plays})
+
+    @property
+    def wanted(self) -> int:
+        """Restarts of all candidates."""
+        return self.restarts * len(self.run.candidates)
 
     @property
     def metric(self) -> Metric:
         """What is forecast."""
-        return Metric(self.workload, self.phase, "", "rate_per_s", f"{self.unit}/s", "higher")
+        (workload,) = self.run.workloads
+        (phase,) = workload.phases
+        unit = phase.streams[0].unit
+        return Metric(workload.name, phase.name, "", "rate_per_s", f"{unit}/s", "higher")

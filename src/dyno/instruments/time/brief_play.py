@@ -18,7 +18,8 @@ from dyno.engines import Engine, Server, Snapshots
 from dyno.errors import TrialFailed
 from dyno.host.probes import Probe
 from dyno.host.processes import list_process_family, sum_cpu_ns
-from dyno.instruments.time.controls import hold_controls
+from dyno.instruments.time.controls import hold_controls, merge_environments
+from dyno.instruments.time.cpu_samples import PhaseSampler
 from dyno.instruments.time.echo import EchoEngine
 from dyno.instruments.time.engine_session import EngineSession, SessionPart
 from dyno.instruments.time.job import Tools, TrialJob, TrialNotes
@@ -27,7 +28,7 @@ from dyno.instruments.time.loads import PREPARE, choose_load, prepare_load
 from dyno.instruments.time.run import make_temporary_run
 from dyno.instruments.time.trial import compute_trial_seed
 from dyno.record import Candidate, Phase, PhaseRecord, PinningCondition, WorkloadPlan
-from dyno.runs.resolve.draft import RunDraft
+from dyno.runs.resolve.draft import Prepared, RunDraft
 from dyno.runs.run_folder import RunFolder
 
 #: What is played each time: long enough to tell a per cent from 10 ms ticks.
@@ -89,27 +90,47 @@ def play_briefly(
 
     A load that is slow is made once and kept for the first block, as in a trial.
     """
+    with open_briefly(draft, workload, side, context.tools, probes) as (session, server):
+        resting: list[float] = []
+
+        def play(options: dict[str, str]) -> BriefPlay:
+            part = SessionPart((RUN,), session.job.seed, BRIEF | options)
+            session.play(server, part)
+            if not resting:
+                resting.append(_measure_resting_percent(server))
+            return BriefPlay(tuple(part.phases), session.controls.pinning, resting[0])
+
+        yield play
+
+
+@contextmanager
+def open_briefly(
+    draft: Prepared,
+    workload: WorkloadPlan,
+    side: Candidate,
+    tools: Tools,
+    probes: Mapping[str, Probe] = MappingProxyType({}),
+    sampler: PhaseSampler | None = None,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[tuple[EngineSession, Server]]:
+    """A started engine with the workload's data, beside `probes` and `sampler`; its process has
+    `environment`, too. A load that is slow is made once, and kept.
+    """
     with make_temporary_run() as place, ExitStack() as stack:
-        job = make_pilot_job(draft, workload, side, place, context.tools)
-        job = replace(job, tools=replace(job.tools, probes={**job.tools.probes, **probes}))
+        job = make_pilot_job(draft, workload, side, place, tools)
+        watching = replace(job.tools, probes={**job.tools.probes, **probes})
+        job = replace(job, tools=watching, sampler=sampler)
         job.home.mkdir(mode=0o700)
         notes = TrialNotes()
         held = hold_controls(job, notes, stack)
+        own = merge_environments(held.environment, environment)
+        held = replace(held, environment=own)
         session = EngineSession(job, notes, lambda _: None, held, LoadedTables(job))
         is_loaded = PREPARE not in job.workload.commands or _take_load(draft, session)
         with session.run_engine() as server:
             if not is_loaded:
                 session.play(server, SessionPart((PREPARE,), job.seed))
-            resting: list[float] = []
-
-            def play(options: dict[str, str]) -> BriefPlay:
-                part = SessionPart((RUN,), job.seed, BRIEF | options)
-                session.play(server, part)
-                if not resting:
-                    resting.append(_measure_resting_percent(server))
-                return BriefPlay(tuple(part.phases), held.pinning, resting[0])
-
-            yield play
+            yield session, server
 
 
 def _measure_resting_percent(server: Server) -> float:
@@ -126,7 +147,7 @@ def _measure_resting_percent(server: Server) -> float:
     return max(0.0, spent_ns / (time.monotonic() - began_s) / 1e7)
 
 
-def _take_load(draft: RunDraft, session: EngineSession) -> bool:
+def _take_load(draft: Prepared, session: EngineSession) -> bool:
     """Leaves the first kept load in the home, where loads are kept; else leaves it empty."""
     job = session.job
     choice = choose_load(draft.design.loads, job.workload, [], 0, draft.size_bytes)
@@ -136,7 +157,7 @@ def _take_load(draft: RunDraft, session: EngineSession) -> bool:
 
 
 def make_pilot_job(
-    draft: RunDraft, workload: WorkloadPlan, side: Candidate, place: RunFolder, tools: Tools
+    draft: Prepared, workload: WorkloadPlan, side: Candidate, place: RunFolder, tools: Tools
 ) -> TrialJob:
     """A job in a temporary folder; of the echo, engine and build are filled in by the caller."""
     engine: Engine = draft.engines.get(side.name, EchoEngine())

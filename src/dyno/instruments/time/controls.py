@@ -43,7 +43,7 @@ class ControlStack:
         """This, and what the control `name` wants."""
         return ControlStack(
             prefix=(*self.prefix, *result.prefix),
-            environment=_merge_environments(self.environment, result.environment),
+            environment=merge_environments(self.environment, result.environment),
             pinning=result.pinning or self.pinning,
             restored=self.restored | ({name: result.restored} if result.restored else {}),
             started=self.started | ({name: result.started} if result.started else {}),
@@ -53,7 +53,7 @@ class ControlStack:
         )
 
 
-def _merge_environments(ours: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+def merge_environments(ours: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
     """Two environments in one; libraries to be preloaded are a list, and two may be wanted."""
     libraries = [each["LD_PRELOAD"] for each in (ours, more) if "LD_PRELOAD" in each]
     return {**ours, **more, **({"LD_PRELOAD": ":".join(libraries)} if libraries else {})}
@@ -68,7 +68,7 @@ def build_engine_environment(job: TrialJob, held: ControlStack) -> dict[str, str
     instrumented = held.executor or "instrumentation" in job.build.facts
     if instrumented or not isinstance(job.engine, WeighsData) or not flushes.LIBRARY.is_file():
         return held.environment
-    return _merge_environments(held.environment, {"LD_PRELOAD": str(flushes.LIBRARY)})
+    return merge_environments(held.environment, {"LD_PRELOAD": str(flushes.LIBRARY)})
 
 
 def hold_controls(job: TrialJob, notes: TrialNotes, stack: ExitStack) -> ControlStack:

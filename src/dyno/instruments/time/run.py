@@ -108,7 +108,7 @@ def play_run(
         with _share_entries(prepared), folder.hold_homes():
             rules, played = rules or Rules(), folder.read_trials()
             length = RunLength(prepared, budget_s, rules.clock)
-            with _sample_phases(prepared.run, rules.tools) as sampler:
+            with sample_phases(prepared.run, rules.tools) as sampler:
                 player = RunPlayer(prepared, folder, watch, played, rules, sampler=sampler)
                 state = player.begin()
                 while not state.over and length.has_room():
@@ -164,7 +164,7 @@ def play_once(prepared: Prepared, watch: Watch, sampler: PhaseSampler | None = N
 
 
 @contextmanager
-def _sample_phases(run: Run, tools: Tools) -> Iterator[PhaseSampler | None]:
+def sample_phases(run: Run, tools: Tools) -> Iterator[PhaseSampler | None]:
     """The sampler of a run; none where that was tried in vain, or not wanted."""
     if run.cpu_sampling is None or run.cpu_sampling.missing:
         yield None

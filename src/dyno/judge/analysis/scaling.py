@@ -1,0 +1,374 @@
+"""A run of `dyno scale` as a forecast: throughput and idle share over numbers of cores, each with
+its band, what fills first, and how far the forecast was off where it could be checked.
+
+The band has the spread of the restarts (drawn with replacement, widened as Student's t is for so
+few), the cache line's interval, one or two of its ways for an acquisition of a shared lock, and the
+CPU time of an operation from that of few users to that of many.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from scipy import stats
+
+from dyno.judge.stats.queueing_network import Cores, Demand, Solution, estimate_held_ns, solve
+from dyno.record import Candidate
+from dyno.record.scaling import LineTransfer, LockKind, ScalePlay, ScaleRun
+
+#: Numbers of cores that are forecast.
+CORES = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192)
+DRAWS, LEVEL = 30, 0.95
+#: As many users as it takes: so many times as many as keep all cores at work while nobody waits for
+#: anybody; and never more than these.
+USERS_FACTOR, USERS_MOST = 4.0, 4096
+#: A lock or a line is full from this share of the time on.
+FULL = 0.9
+#: Of an acquisition of a shared lock, how often its line moves: to be taken, and to be given back.
+WAYS = (1.0, 2.0)
+
+
+@dataclass(frozen=True)
+class ForecastBand:
+    """The middle of a forecast, and how far it may be off."""
+
+    middle: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ForecastPoint:
+    """A number of cores, the users that were taken for it, operations a second and idle share."""
+
+    cores: int
+    users: int
+    rate_per_s: ForecastBand
+    idle: ForecastBand
+
+
+@dataclass(frozen=True)
+class FirstFull:
+    """The resource that fills first, at how many cores, and how many times as much throughput the
+    most cores have without it; no name where nothing fills but the cores.
+    """
+
+    name: str = ""
+    cores: int = 0
+    gain: float = 1.0
+
+
+@dataclass(frozen=True)
+class HostCheck:
+    """What was forecast for this host from one user, and measured here."""
+
+    users: int
+    forecast: ForecastBand
+    measured: float
+
+    @property
+    def off(self) -> float:
+        """How far the forecast is above what was measured."""
+        return self.forecast.middle / self.measured - 1
+
+
+@dataclass(frozen=True)
+class CandidateForecast:
+    """All of a candidate's; `demand` is what an operation needs, in the middle."""
+
+    side: Candidate
+    demand: Demand
+    points: tuple[ForecastPoint, ...]
+    full: FirstFull
+    checks: tuple[HostCheck, ...]
+    kinds: Mapping[str, LockKind]
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ScaleForecast:
+    """Every candidate's, the base first; `crossings` are where the others overtake the base or fall
+    behind it: their name, cores, and whether they are ahead from there on.
+    """
+
+    candidates: tuple[CandidateForecast, ...]
+    crossings: tuple[tuple[str, float, bool], ...] = ()
+
+
+def forecast_scaling(run: ScaleRun) -> ScaleForecast:
+    """Return the forecast of a run that has plays of each candidate with every number of users."""
+    found = tuple(_forecast_side(run, side) for side in run.run.candidates)
+    crossings = [(it.side.name, *at) for it in found[1:] for at in find_crossings(found[0], it)]
+    return ScaleForecast(found, tuple(crossings))
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """One choice of what is not known: restarts, between few and many users, the line's time and
+    its ways.
+    """
+
+    restarts: tuple[int, ...]
+    level: float
+    line_ns: float
+    ways: float
+
+
+@dataclass
+class _Needs:
+    """What the restarts of a candidate say an operation needs, each a number of every restart."""
+
+    server_ns: list[list[float]]
+    client_ns: list[float]
+    rest_ns: list[float]
+    syncs: list[float]
+    locks: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+    kinds: dict[str, LockKind] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
+
+    @cached_property
+    def widening(self) -> float:
+        """How many times as wide the spread of so few is as that of many."""
+        count = len(self.rest_ns)
+        if count < 2:
+            return 1.0
+        quantile = stats.t.ppf((1 + LEVEL) / 2, count - 1) / stats.norm.ppf((1 + LEVEL) / 2)
+        return float(quantile * math.sqrt(count / (count - 1)))
+
+    def estimate(self, values: Sequence[float], draw: _Draw) -> float:
+        """The mean of the drawn restarts."""
+        plain = float(np.mean(values))
+        drawn = float(np.mean([values[at] for at in draw.restarts]))
+        if plain <= 0 or drawn <= 0:
+            return drawn
+        return plain * float(np.clip((drawn / plain) ** self.widening, 0.2, 5.0))
+
+    def make_demand(self, draw: _Draw, here: bool) -> Demand:
+        """What an operation needs: on this host (`here`) client and server share the cores, and it
+        is from one user alone; else the client is elsewhere.
+        """
+        by_users = [self.estimate(each, draw) for each in self.server_ns]
+        least, most = min(by_users), max(by_users)
+        client_ns, rest_ns = self.estimate(self.client_ns, draw), self.estimate(self.rest_ns, draw)
+        syncs = self.estimate(self.syncs, draw)
+        server_ns = by_users[0] if here else least + draw.level * (most - least)
+        cpu_ns = server_ns + client_ns * here
+        held_ns, acquired, transfers = {}, {}, {}
+        for name, each in self.locks.items():
+            times = self.estimate([acquisitions for acquisitions, _ in each], draw)
+            if self.kinds[name] == "shared":
+                transfers[name] = draw.ways * times
+            else:
+                held_ns[name] = self.estimate([held for _, held in each], draw)
+                acquired[name] = times
+        inside = sum(held_ns.values())
+        asleep_ns = max(0.0, inside - cpu_ns)  # what is held beyond the CPU time is no work
+        rest_ns = max(0.0, rest_ns - asleep_ns)
+        is_synced = syncs > SYNCS_LEAST
+        return Demand(
+            cpu_ns=max(cpu_ns, inside),
+            held_ns=held_ns,
+            acquired=acquired,
+            transfers=transfers,
+            delay_ns=(0.0 if is_synced else rest_ns) + client_ns * (not here),
+            syncs=syncs if is_synced else 0.0,
+            sync_ns=rest_ns / syncs if is_synced else 0.0,
+        )
+
+
+#: With fewer syncs of an operation, those are the engine's own, and no commit waits for them.
+SYNCS_LEAST = 0.1
+
+
+def _read_needs(run: ScaleRun, side: Candidate) -> _Needs:
+    plays = [it for it in run.plays if it.candidate == side.name]
+    restarts = sorted({it.restart for it in plays})
+    plain = {(it.restart, it.users): it for it in plays if not it.watched}
+    alone = [plain[at, 1] for at in restarts]
+    needs = _Needs(
+        server_ns=[[plain[at, users].server_cpu_ns for at in restarts] for users in run.users],
+        client_ns=[it.client_cpu_ns for it in alone],
+        rest_ns=[max(0.0, it.cycle_ns - it.cpu_ns) for it in alone],
+        syncs=[it.syncs for it in alone],
+    )
+    watched = {(it.restart, it.users): it for it in plays if it.watched}
+    _read_locks(needs, run, watched, restarts)
+    return needs
+
+
+def _read_locks(
+    needs: _Needs,
+    run: ScaleRun,
+    watched: Mapping[tuple[int, int], ScalePlay],
+    restarts: Sequence[int],
+) -> None:
+    """Acquisitions and the time held of an operation, of each restart; what was held is inferred
+    from what was waited where only that is known, and else not known.
+    """
+    uses = {
+        key: {(lock.kind, lock.name): lock for lock in play.locks} for key, play in watched.items()
+    }
+    names = dict.fromkeys(key for each in uses.values() for key in each)
+    few, many = run.users[0], run.users[-1]
+    plain = needs.make_demand(_Draw(tuple(range(len(restarts))), 0.0, 0.0, 1.0), here=True)
+    for kind, name in names:
+        found, inferred = [], False
+        for at in restarts:
+            both = [uses.get((at, users), {}).get((kind, name)) for users in (few, many)]
+            known = [it for it in both if it is not None]
+            if not known:
+                continue
+            acquired = float(np.mean([it.acquisitions for it in known]))
+            held = [it.acquisitions * it.held_ns for it in known if it.held_ns is not None]
+            waited = [it.acquisitions * it.waited_ns if it and it.waited_ns else 0.0 for it in both]
+            held_ns = float(np.mean(held)) if held else 0.0
+            if kind == "exclusive" and not held and many > few:
+                cores = watched[at, many].cores
+                contended = waited[1] - waited[0]
+                held_ns = estimate_held_ns(contended, plain, Cores(cores), many, acquired)
+                inferred = True
+            found.append((acquired, held_ns))
+        label = name if (("shared", name) in names) != (("exclusive", name) in names) else ""
+        label = label or f"{name}, {kind}"
+        needs.locks[label] = found or [(0.0, 0.0)]
+        needs.locks[label] += [needs.locks[label][-1]] * (len(restarts) - len(found))
+        needs.kinds[label] = kind
+        if inferred and not any(held_ns for _, held_ns in found):
+            needs.unknown.append(label)
+
+
+def _list_draws(run: ScaleRun, count: int) -> tuple[_Draw, list[_Draw]]:
+    """The middle, and draws about it."""
+    rng = np.random.default_rng(run.run.seed)
+    line = run.line
+    low, middle, high = (line.low_ns, line.ns, line.high_ns) if line else (0.0, 0.0, 0.0)
+    whole = _Draw(tuple(range(count)), 0.5, middle, sum(WAYS) / 2)
+    draws = [
+        _Draw(
+            tuple(int(it) for it in rng.integers(0, count, count)),
+            float(rng.uniform()),
+            float(rng.uniform(low, high)),
+            float(rng.uniform(*WAYS)),
+        )
+        for _ in range(DRAWS)
+    ]
+    return whole, draws
+
+
+def _forecast_side(run: ScaleRun, side: Candidate) -> CandidateForecast:
+    needs = _read_needs(run, side)
+    whole, draws = _list_draws(run, len(needs.rest_ns))
+    demand = needs.make_demand(whole, here=False)
+    demands = [(needs.make_demand(it, here=False), it) for it in draws]
+    points = []
+    for cores in CORES:
+        users = choose_users(run, demand, cores)
+        middle = solve(demand, make_cores(run.line, cores, whole.line_ns), users)
+        drawn = [
+            solve(each, make_cores(run.line, cores, draw.line_ns), users) for each, draw in demands
+        ]
+        rates = _make_band(1e9 * middle.rate, [1e9 * it.rate for it in drawn])
+        points.append(
+            ForecastPoint(cores, users, rates, _make_band(middle.idle, [it.idle for it in drawn]))
+        )
+    return CandidateForecast(
+        side=side,
+        demand=demand,
+        points=tuple(points),
+        full=find_first_full(run, demand, whole.line_ns),
+        checks=tuple(_check_here(run, side, needs, whole, draws)),
+        kinds=needs.kinds,
+        unknown=tuple(needs.unknown),
+    )
+
+
+def make_cores(line: LineTransfer | None, cores: int, line_ns: float) -> Cores:
+    """So many cores, a line's way apart."""
+    if line is None:
+        return Cores(cores)
+    return Cores(cores, line_ns, line.far_ns, line.near_cores)
+
+
+def choose_users(run: ScaleRun, demand: Demand, cores: int) -> int:
+    """As many as were asked for, or as it takes."""
+    if run.users_per_core:
+        return max(1, round(run.users_per_core * cores))
+    waited_ns = demand.delay_ns + demand.syncs * demand.sync_ns
+    needed = USERS_FACTOR * cores * (1 + waited_ns / demand.cpu_ns)
+    return min(USERS_MOST, math.ceil(needed))
+
+
+def _make_band(middle: float, drawn: Sequence[float]) -> ForecastBand:
+    tail = 100 * (1 - LEVEL) / 2
+    low, high = np.percentile(drawn, [tail, 100 - tail])
+    return ForecastBand(middle, min(middle, float(low)), max(middle, float(high)))
+
+
+def find_first_full(run: ScaleRun, demand: Demand, line_ns: float) -> FirstFull:
+    """The first lock or line that is full, at the least number of cores."""
+
+    def find(cores: int) -> Solution:
+        machine = make_cores(run.line, cores, line_ns)
+        return solve(demand, machine, choose_users(run, demand, cores))
+
+    def is_full(solution: Solution) -> bool:
+        return max(solution.used.values(), default=0.0) >= FULL
+
+    most = CORES[-1]
+    if not is_full(find(most)):
+        return FirstFull()
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_full(find(middle)) else (middle, high)
+    used = find(high).used
+    name = max(used, key=lambda each: used[each])
+    freed = replace(
+        demand,
+        held_ns={key: ns for key, ns in demand.held_ns.items() if key != name},
+        transfers={key: times for key, times in demand.transfers.items() if key != name},
+    )
+    machine, users = make_cores(run.line, most, line_ns), choose_users(run, demand, most)
+    gain = solve(freed, machine, users).rate / solve(demand, machine, users).rate
+    return FirstFull(name, high, gain)
+
+
+def _check_here(
+    run: ScaleRun, side: Candidate, needs: _Needs, whole: _Draw, draws: Sequence[_Draw]
+) -> list[HostCheck]:
+    """From one user to each other number of them, on the cores that they were played on; this
+    host's lines are not known where the run is for another machine.
+    """
+    found = []
+    for users in run.users[1:]:
+        plays = [
+            it
+            for it in run.plays
+            if it.candidate == side.name and it.users == users and not it.watched
+        ]
+        rates = []
+        for it in (whole, *draws):
+            cores = Cores(plays[0].cores, 0.0 if run.machine else it.line_ns)
+            rates.append(1e9 * solve(needs.make_demand(it, here=True), cores, users).rate)
+        measured = float(np.mean([it.rate_per_s for it in plays]))
+        found.append(HostCheck(users, _make_band(rates[0], rates[1:]), measured))
+    return found
+
+
+def find_crossings(base: CandidateForecast, other: CandidateForecast) -> list[tuple[float, bool]]:
+    """The cores at which another overtakes the base or falls behind it, between numbers of cores
+    whose bands both lie apart.
+    """
+    found, before = [], None
+    for one, two in zip(base.points, other.points, strict=True):
+        ratio = math.log(two.rate_per_s.middle / one.rate_per_s.middle)
+        if before and before[1] * ratio < 0:
+            share = abs(before[1]) / (abs(before[1]) + abs(ratio))
+            found.append((before[0] * (one.cores / before[0]) ** share, ratio > 0))
+        if one.rate_per_s.high < two.rate_per_s.low or two.rate_per_s.high < one.rate_per_s.low:
+            before = one.cores, ratio
+    return found
