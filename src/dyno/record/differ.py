@@ -27,10 +27,12 @@ DifferenceClass = Literal[
 
 
 class ExplainedChange(Record):
-    """The release note that says so: what changed, since which version, and where it is written."""
+    """What changed, since which version, and the release note that says so; one that none says is
+    known, and may be a fault.
+    """
 
     what: str
-    source: str
+    source: str = ""
     since: str = ""
 
 
@@ -52,6 +54,11 @@ class FoundDifference(Record):
     trials: Int64 = 0
     is_whole: bool = True
     explained: ExplainedChange | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether no release note explains it."""
+        return not (self.explained and self.explained.source)
 
 
 class DifferCounts(Record):
@@ -113,4 +120,4 @@ class DifferRun(Record):
     @property
     def open_finds(self) -> list[FoundDifference]:
         """Those that no release note explains."""
-        return [it for it in self.finds if it.explained is None]
+        return [it for it in self.finds if it.is_open]

@@ -69,7 +69,7 @@ def build_differ_result(run: DifferRun) -> Result:
 
 def _number_finds(run: DifferRun) -> list[tuple[int, FoundDifference]]:
     """Each find with the number of its file, those that nothing explains first."""
-    return sorted(enumerate(run.finds, 1), key=lambda it: it[1].explained is not None)
+    return sorted(enumerate(run.finds, 1), key=lambda it: not it[1].is_open)
 
 
 def _list_findings(run: DifferRun) -> tuple[Finding, ...]:
@@ -142,14 +142,17 @@ def _describe_find(run: DifferRun, find: FoundDifference, number: int) -> doc.Bl
     blocks: list[doc.Block] = [doc.Prose(f"{find.why}.")]
     if known := find.explained:
         since = f" (since {known.since})" if known.since else ""
-        blocks.append(doc.Prose(f"Explained: {known.what}{since}, {known.source}.", "good"))
+        if find.is_open:
+            told = f"Known: {known.what}{since}. No release note that we found says so."
+            blocks.append(doc.Prose(told, "doubt"))
+        else:
+            blocks.append(doc.Prose(f"Explained: {known.what}{since}, {known.source}.", "good"))
     blocks += [
         doc.Listing("\n".join(f"{it};" for it in find.script), "script"),
         doc.Listing("\n".join(find.ours) or "(no rows)", one),
         doc.Listing("\n".join(find.theirs) or "(no rows)", other),
         doc.Prose(reduced, "quiet"),
     ]
-    words = "explained" if find.explained else find.kind
+    words = find.kind if find.is_open else "explained"
     summary = f"{number}. {words}: {len(find.script)} statements"
-    is_open = find.explained is None
-    return doc.Details(summary, blocks, f"find-{number}", is_open, is_printed=is_open)
+    return doc.Details(summary, blocks, f"find-{number}", find.is_open, is_printed=find.is_open)

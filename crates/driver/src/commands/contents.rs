@@ -31,6 +31,10 @@ fn answer(
     type_name: fn(u32) -> String,
 ) -> Result<Answer, Error> {
     let outcome = send(session, sql);
+    if session.is_lost() {
+        outcome?;
+        return Err(Error::engine("the server ended the connection").code("lost"));
+    }
     let answer = tell(session, outcome, sql, type_name)?;
     if answer.refusal.is_some() || !answer.cut.is_empty() {
         session.reset()?;

@@ -215,6 +215,11 @@ pub trait Session {
         false
     }
 
+    /// Did the server close the connection with its last answer?
+    fn is_lost(&self) -> bool {
+        false
+    }
+
     /// Rows that all statements of the last text changed, where its reply tells of the last alone.
     fn changed_of_all(&self) -> Option<u64> {
         None

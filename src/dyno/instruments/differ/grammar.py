@@ -29,11 +29,12 @@ class KnownChange(Record):
     """A difference that is meant: between a version before `since` and one from it on, statements
     that match `pattern`, and where it is refused, in words that match `error`. `against`: it is one
     between this engine and that; `answer` matches the rows that are shown, the base's before the
-    other's. Without these two only reduced scripts are held against it.
+    other's. Without these two only reduced scripts are held against it. Without a `source` it is
+    named and its differences are one, but none says that it is meant: it stays open.
     """
 
     what: str
-    source: str
+    source: str = ""
     pattern: str = ""
     since: str = ""
     error: str = ""

@@ -206,7 +206,7 @@ class DifferPlayer:
             return
         self.stale[signature] = 0
         self.run = replace(self.run, finds=(*self.run.finds, find))
-        told = "explained" if find.explained else find.kind
+        told = find.kind if find.is_open else "explained"
         self.say(f"script {number}: {told}, {len(find.script)} statements")
 
     def _add_count(self, name: str) -> None:
@@ -217,7 +217,8 @@ class DifferPlayer:
         """Count one more of a find that is known; the shorter script stays."""
         finds = list(self.run.finds)
         for at, known in enumerate(finds):
-            if name == (known.explained.what if known.explained else known.signature):
+            names = {known.explained.what} if known.explained else set()
+            if name in (names | {known.signature} if known.is_open else names):
                 shorter = find and sum(map(len, find.script)) < sum(map(len, known.script))
                 kept = find if find and shorter else known
                 finds[at] = replace(kept, count=known.count + 1)
@@ -281,7 +282,8 @@ def format_find(run: DifferRun, find: FoundDifference) -> str:
         lines.append(f"-- answer of {name}")
         lines += [f"--   {line}" for row in rows or ("(no rows)",) for line in row.splitlines()]
     if find.explained:
-        lines.append(f"-- explained by {find.explained.source} ({find.explained.what})")
+        source = find.explained.source or "no release note that we found"
+        lines.append(f"-- explained by {source} ({find.explained.what})")
     *before, last = find.script
     setup = ["-- setup:", *(f"{it};" for it in before)] if before else []
     return "\n".join([*lines, *setup, "-- run:", f"{last};"]) + "\n"

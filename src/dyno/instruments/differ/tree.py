@@ -139,6 +139,8 @@ def remove_tag(node: SqlNode, tag: str) -> SqlNode:
 
 #: Plays that a reduction may take.
 TRIALS = 1500
+#: Statements of a script in which one may take another's place.
+FEW_STATEMENTS = 9
 
 Shows = Callable[[Sequence[MadeStatement]], bool]
 
@@ -158,6 +160,7 @@ class Reducer:
         made, before = list(script), ""
         while before != (before := "\n".join(it.sql for it in made)):
             made = self._drop_statements(made)
+            made = self._move_statements(made)
             made = self._drop_tags(made)
             for at in reversed(range(len(made))):
                 made = self._shorten_statement(made, at)
@@ -186,6 +189,17 @@ class Reducer:
                 if len(fewer) < len(script) and self._try(fewer):
                     script = fewer
             size //= 2
+        return script
+
+    def _move_statements(self, script: list[MadeStatement]) -> list[MadeStatement]:
+        """An earlier statement in the place of a later one: an INSERT behind BEGIN shows what a
+        DELETE of its row does. Only few are tried, each with each.
+        """
+        pairs = ((at, to) for to in range(len(script) - 1) for at in range(to))
+        for at, to in pairs if len(script) <= FEW_STATEMENTS else ():
+            fewer = [*script[:at], *script[at + 1 : to], script[at], *script[to + 1 :]]
+            if self._try(fewer):
+                return fewer
         return script
 
     def _drop_tags(self, script: list[MadeStatement]) -> list[MadeStatement]:

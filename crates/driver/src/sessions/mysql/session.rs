@@ -93,6 +93,10 @@ impl Session for Mysql {
         self.advance().map_err(|error| self.fail(error))
     }
 
+    fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
     fn reset(&mut self) -> Result<(), Error> {
         if std::mem::take(&mut self.batch.is_open) {
             // The types that it told the server of have not been told.

@@ -285,6 +285,10 @@ impl Session for Postgres {
         self.channel.is_aborted()
     }
 
+    fn is_lost(&self) -> bool {
+        self.channel.is_lost()
+    }
+
     fn changed_of_all(&self) -> Option<u64> {
         Some(self.channel.changed_of_all())
     }
