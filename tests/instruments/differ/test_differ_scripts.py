@@ -49,7 +49,8 @@ def test_an_engine_s_file_makes_scripts_and_its_changes_are_told(engine: str) ->
 @pytest.mark.parametrize(("one", "other"), [*combinations(ENGINES, 2)])
 def test_two_engines_share_what_both_can_write_down(one: str, other: str) -> None:
     sides = read_side(one, "999.0"), read_side(other, "999.0")
-    if {"postgres", "duckdb"} & {one, other}:
+    # these two write types and literals as no other does
+    if len({"postgres", "duckdb"} & {one, other}) == 1:
         with pytest.raises(UsageError, match="share too little SQL"):
             join_sides(*sides)
         return
