@@ -51,6 +51,14 @@ BUILD_SYSTEMS: Mapping[str, Tool] = {
         "AC_PROG_CC\nAC_CHECK_LIB([no_such_readline], [readline], [],"
         " [AC_MSG_ERROR([readline library not found])])",
     ),
+    **{
+        f"configure and {name}": _configure(
+            kind,
+            f"AC_PROG_CC\nAC_CHECK_LIB([no_such_one], [x], [], [AC_MSG_ERROR([{name} library not"
+            " found])])",
+        )
+        for kind, name in (("icu-absent", "ICU"), ("zlib-absent", "zlib"))
+    },
     "configure and another package's macro": _configure(
         "macro-unknown", "PKG_CHECK_MODULES(NO, no_such)"
     ),
@@ -58,6 +66,7 @@ BUILD_SYSTEMS: Mapping[str, Tool] = {
     "make and a parser generator": _make(
         "bison-flex-absent", "export PATH = /none\nall:\n\tbison gram.y\n"
     ),
+    "make and tclsh": _make("tcl-absent", "export PATH = /none\nall:\n\ttclsh x.tcl\n"),
     "make and rpcgen": _make("rpcgen", "export PATH = /none\nall:\n\trpcgen x.x > x.h\n"),
     "make and a clock that runs behind": _make(
         "clock-skew", "all: a.c\n\tfalse\n", "touch -d '+2 days' a.c;"
@@ -73,6 +82,10 @@ BUILD_SYSTEMS: Mapping[str, Tool] = {
         "openssl-absent", _PLAIN + _ALONE + "find_package(OpenSSL REQUIRED)\n"
     ),
     "cmake and Curses": _cmake("ncurses-absent", _C + _ALONE + "find_package(Curses REQUIRED)\n"),
+    "cmake and curl": _cmake("curl-absent", _C + _ALONE + "find_package(CURL REQUIRED)\n"),
+    "cmake and RocksDB's version": _cmake(
+        "rocksdb-version-file", _C + "add_library(r STATIC rocksdb/util/build_version.cc)\n"
+    ),
     "cmake and bison": _cmake(
         "bison-flex-absent", _PLAIN + _ALONE + "find_package(BISON REQUIRED)\n"
     ),

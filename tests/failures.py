@@ -359,3 +359,25 @@ TOOLS = {
         ("cmake",),
     ),
 }
+#: Old C and C++ as the engines had it, by what a compiler of today says of it.
+_OLD_C = {
+    "openssl-opaque": "typedef struct dh_st DH;\nint f(DH *d) { return d->length; }\n",
+    "llvm-api": "int LLVMBuildCall(int, int);\nint f(void) { return LLVMBuildCall(1); }\n",
+    "icu-true-false": "int f(void) { return TRUE; }\n",
+    "perl-core-header": "#include <EXTERN.h>\n",
+    "assembler-unknown": '__asm__("no_such_instruction");\n',
+    "undefined-atomic": "_Atomic __int128 x;\nint main(void) { return (int)x; }\n",
+}
+_OLD_CXX = {
+    "icu-signatures": "int u_count(int);\nint f() { return u_count(); }\n",
+    "fips-mode": "int f() { return FIPS_mode(); }\n",
+}
+TOOLS |= {f"gcc and {it}": Tool(it, "gcc a.c", {"a.c": text}) for it, text in _OLD_C.items()}
+TOOLS |= {f"g++ and {it}": Tool(it, "g++ -c a.cc", {"a.cc": text}) for it, text in _OLD_CXX.items()}
+TOOLS |= {
+    "make and open files": Tool("too-many-files", "ulimit -n 4; make -j2 -f /dev/null", {}),
+    "perl and a locale": Tool("locale", "LC_ALL=xx_XX.UTF-8 perl -e 'exit 1'", {}, ("perl",)),
+    "bison and its version": Tool(
+        "generator-too-old", "bison a.y", {"a.y": '%require "99.1"\n%%\na: ;\n'}, fetched="bison"
+    ),
+}

@@ -9,6 +9,7 @@ from dyno.builds import deb
 
 #: The packages that bring each.
 PACKAGES = {"autoconf": ("autoconf", "m4", "libsigsegv2"), "meson": ("meson",)}
+PACKAGES |= {"bison": ("bison", "m4", "libsigsegv2")}
 #: What each is started by; it would look for its own files in /usr.
 SCRIPTS = {
     "autoconf": """#!/bin/sh
@@ -16,6 +17,10 @@ export AC_MACRODIR={usr}/share/autoconf autom4te_perllibdir={usr}/share/autoconf
 export AUTOM4TE={usr}/bin/autom4te AUTOM4TE_CFG={folder}/autom4te.cfg M4={usr}/bin/m4
 export trailer_m4={usr}/share/autoconf/autoconf/trailer.m4 LD_LIBRARY_PATH={libraries}
 exec {usr}/bin/autoconf "$@"
+""",
+    "bison": """#!/bin/sh
+export BISON_PKGDATADIR={usr}/share/bison M4={usr}/bin/m4 LD_LIBRARY_PATH={libraries}
+exec {usr}/bin/bison "$@"
 """,
     "meson": """#!/bin/sh
 export PYTHONPATH={usr}/lib/python3/dist-packages

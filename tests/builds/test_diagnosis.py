@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import outside
 from failing_build_systems import BUILD_SYSTEMS
-from failures import BUILDS, STARTS, TOOLS
+from failures import BUILDS, STARTS, TOOLS, Example
 from fetched_tools import PACKAGES, put_tool
 from source_trees import RECIPE, built, planned, small_recipe, small_tree
 from stub_programs import SAID
@@ -59,23 +59,30 @@ def test_the_catalogue_has_an_example_of_each_kind_and_at_least_25() -> None:
         assert entry.cause and entry.remedy and entry.source, entry.name
 
 
+def build_as(tree: Path, example: Example, folder: Path) -> BuildFailed:
+    """Why a small tree fails that is called an engine's."""
+    text = RECIPE.replace('since = "1"', "").replace('before = "3"', "")
+    (tree / "VERSION").write_text(f"{example.version}\n")
+    plan = planned(tree, small_recipe(folder, text))
+    request = replace(plan.request, engine=example.engine)
+    toolchain = replace(plan.toolchain, versions={**plan.toolchain.versions, **example.tools})
+    with pytest.raises(BuildFailed) as failed:
+        build_planned(replace(plan, request=request, toolchain=toolchain), SAID.append)
+    return failed.value
+
+
 @pytest.mark.parametrize("name", sorted(BUILDS))
 def test_a_tree_that_fails_so_is_told_its_cause_and_remedy(name: str, tmp_path: Path) -> None:
     example = BUILDS[name]
     tree = failing_tree(tmp_path / "tree", example.words, example.version)
-    text = RECIPE.replace('since = "1"', "").replace('before = "3"', "")
-    plan = planned(tree, small_recipe(tmp_path, text))
-    request = replace(plan.request, engine=example.engine)
-    toolchain = replace(plan.toolchain, versions=example.tools)
-    with pytest.raises(BuildFailed) as failed:
-        build_planned(replace(plan, request=request, toolchain=toolchain), SAID.append)
-    entry = failed.value.diagnosis.entry
-    assert entry is not None, f"not known: {failed.value}"
-    assert entry.name == name, str(failed.value)
-    assert entry.cause in failed.value.cause and entry.remedy in failed.value.hint
-    assert failed.value.diagnosis.line in BEFORE + example.words or "CMake" in example.words
-    assert failed.value.diagnosis.line not in BEFORE + BEHIND
-    assert ("--fix does it" in failed.value.hint) is (entry.fix is not None)
+    failed = build_as(tree, example, tmp_path)
+    entry = failed.diagnosis.entry
+    assert entry is not None, f"not known: {failed}"
+    assert entry.name == name, str(failed)
+    assert entry.cause in failed.cause and entry.remedy in failed.hint
+    assert failed.diagnosis.line in BEFORE + example.words or "CMake" in example.words
+    assert failed.diagnosis.line not in BEFORE + BEHIND
+    assert ("--fix does it" in failed.hint) is (entry.fix is not None)
 
 
 @pytest.mark.parametrize("name", sorted(STARTS))
@@ -141,6 +148,14 @@ def fetched_tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
 REAL = {**TOOLS, **BUILD_SYSTEMS}
 
 
+def test_the_catalogue_says_which_kinds_a_real_tool_produced_here() -> None:
+    tested = {(tool.entry, label.split()[0]) for label, tool in REAL.items()}
+    told = {(it.name, tool) for it in list_build_entries() for tool in it.produced_by}
+    # a tool with its release is fetched, in test_fetched_compilers
+    assert {(name, tool) for name, tool in told if " " not in tool} == tested
+    assert len({name for name, _ in told}) >= 15
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(REAL))
 def test_the_real_tool_fails_and_is_diagnosed(
@@ -155,11 +170,9 @@ def test_the_real_tool_fails_and_is_diagnosed(
         (tree / file).parent.mkdir(parents=True, exist_ok=True)
         (tree / file).write_text(text)
     (tree / "configure").write_text(f'#!/bin/sh\ncd "$(dirname "$0")"\n{tool.script}\n')
-    with pytest.raises(BuildFailed) as failed:
-        built(tree, small_recipe(tmp_path))
-    entry = failed.value.diagnosis.entry
-    assert entry is not None, str(failed.value)
-    assert entry.name == tool.entry, str(failed.value)
+    failed = build_as(tree, BUILDS[tool.entry], tmp_path)
+    assert failed.diagnosis.entry is not None, str(failed)
+    assert failed.diagnosis.entry.name == tool.entry, str(failed)
 
 
 FIXED = {

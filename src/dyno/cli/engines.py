@@ -258,7 +258,7 @@ def list_built_engines() -> list[str]:
 @add_option("--cflags", "Flags of the compilers, instead of the recipe's -O2.", str, default="")
 @add_option("--configure", "More words for configure or cmake.", str, default="")
 @add_option("--patch FILE", "A patch of git diff, for the copy.", default="")
-@add_option("--compiler", "gcc-9 to gcc-14, clang-11, -14, -16, -19, of Debian.", str, default="")
+@add_option("--compiler", "gcc-9 to gcc-15, clang-11, -14, -16, -19, of Debian.", str, default="")
 @add_option("--fix", "Apply safe remedies and continue.")
 def build(
     engine: str,

@@ -269,7 +269,7 @@ FLAGS = {
     "cflags": ("", "of a build from source: flags of the C and C++ compilers, instead of -O2"),
     "configure": ("", "of a build from source: more words for configure or cmake"),
     "patch": ("", "of a build from source: a file of git diff, applied to a copy of the tree"),
-    "compiler": ("", "of a build from source: gcc-9 to gcc-14, clang-11, -14, -16, -19, of Debian"),
+    "compiler": ("", "of a build from source: gcc-9 to gcc-15, clang-11, -14, -16, -19, of Debian"),
 }
 
 

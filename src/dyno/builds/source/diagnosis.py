@@ -56,7 +56,8 @@ class KnownFailure:
     """A kind of failure: its pattern, cause, remedy, where that is described, and its fix, if any.
 
     `when` limits it: `engine`, `since` and `before` of the tree's version, and `NAME_since` and
-    `NAME_before` of a tool's (`openssl_since`).
+    `NAME_before` of a tool's (`openssl_since`). `produced_by` are the real tools that produce it in
+    a test; empty: it is known by what they wrote elsewhere.
     """
 
     name: str
@@ -67,6 +68,7 @@ class KnownFailure:
     when: Mapping[str, str]
     fix: Fix | None
     weak: bool
+    produced_by: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,7 @@ def _read_entry(name: str, table: Mapping[str, Any]) -> KnownFailure:
         when=table.get("when", {}),
         fix=_read_fix(table["fix"]) if "fix" in table else None,
         weak=table.get("weak", False),
+        produced_by=table.get("produced_by", ()),
     )
 
 

@@ -22,7 +22,7 @@ GENERATORS = ("cmake", "bison", "flex")
 #: Compilers that are fetched by name, and the suite of Debian that has each; and the programs that
 #: one calls.
 COMPILERS = {"gcc-9": "bullseye", "gcc-10": "bullseye", "gcc-11": "bookworm"}
-COMPILERS |= {"gcc-12": "bookworm", "gcc-13": "trixie", "gcc-14": "trixie"}
+COMPILERS |= {"gcc-12": "bookworm", "gcc-13": "trixie", "gcc-14": "trixie", "gcc-15": "sid"}
 COMPILERS |= {"clang-11": "bullseye", "clang-14": "bookworm", "clang-16": "bookworm"}
 COMPILERS |= {"clang-19": "bookworm"}
 PARTS = ("cc1", "cc1plus", "collect2", "lto1", "lto-wrapper")
@@ -143,8 +143,7 @@ def _fetch_gcc(suite: str, number: str, say: Say, *, is_cxx: bool) -> tuple[str,
     ours = parse_version((os.confstr("CS_GNU_LIBC_VERSION") or "").rpartition(" ")[2])
     if is_cxx and theirs > ours:
         cause = f"its C++ library is of {suite}, whose C library is newer than this system's"
-        older = [it for it in COMPILERS if COMPILERS[it] != suite]
-        hint = f"it compiles C; of C++ take one of {', '.join(older)}"
+        hint = "it compiles C; of C++ take an older one, or a clang, which uses this system's"
         raise HostError(f"gcc-{number} cannot link C++ here", cause=cause, hint=hint)
     # the system's linker cannot load a plugin of another release
     cc, cxx = (f"{tree.folder / it} -fno-use-linker-plugin" for it in drivers)
