@@ -51,6 +51,16 @@ BUILD_SYSTEMS: Mapping[str, Tool] = {
         "AC_PROG_CC\nAC_CHECK_LIB([no_such_readline], [readline], [],"
         " [AC_MSG_ERROR([readline library not found])])",
     ),
+    "configure and PAM": _configure(
+        "feature-library-absent",
+        "AC_PROG_CC\nAC_CHECK_LIB([no_such_pam], [x], [],"
+        " [AC_MSG_ERROR([library 'pam' is required for PAM])])",
+    ),
+    "configure and clang": _configure(
+        "jit-compiler-absent",
+        "AC_CHECK_PROG([CLANG], [no-such-clang], [yes])\n"
+        'test -n "$CLANG" || AC_MSG_ERROR([clang not found, but required])',
+    ),
     **{
         f"configure and {name}": _configure(
             kind,

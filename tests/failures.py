@@ -110,6 +110,15 @@ BUILDS = {
     ),
     "icu-absent": Example("configure: error: ICU library not found\nIf you have ICU already"),
     "zlib-absent": Example("configure: error: zlib library not found\nIf you have zlib already"),
+    "jit-compiler-absent": Example(
+        "configure: error: clang not found, but required when compiling --with-llvm, specify with"
+        " CLANG=",
+        "postgres",
+        "18.6",
+    ),
+    "feature-library-absent": Example(
+        "configure: error: library 'pam' is required for PAM", "postgres", "18.6"
+    ),
     "bison-flex-absent": Example("configure: error: bison not found"),
     "perl-module": Example(
         "Can't locate FindBin.pm in @INC (you may need to install the FindBin module) (@INC "
