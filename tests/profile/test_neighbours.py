@@ -32,7 +32,13 @@ HIDDEN = """
     __attribute__((visibility("hidden"))) int buried(int x) { return x + 3; }
     __asm__(".text; .skip 70000, 0x90");
 """
-SOURCES = {"tree.c": TREE, "far.c": FILLER + LONELY + FILLER.replace("_a", "_c")}
+#: Where two files meet, and PostgreSQL's table knows whose the code between them is.
+MET = """
+    int load_tzoffsets(int x) { return x + 1; }
+    static __attribute__((noinline)) int met(int x) { return x * 9; }
+    int AllocSetContextCreateInternal(int x) { return met(x) + 2; }
+"""
+SOURCES = {"tree.c": TREE, "far.c": FILLER + LONELY + FILLER.replace("_a", "_c"), "met.c": MET}
 SOURCES |= {"hidden.c": HIDDEN, "last.c": FILLER.replace("_a", "_d")}
 
 
@@ -66,14 +72,15 @@ def test_a_static_function_of_a_stripped_program_has_the_layer_of_those_around_i
     stripped, addresses = program
     functions = tuple(
         ProfiledFunction("", str(stripped), find_offset(stripped, addresses[name] + 2), "", 7)
-        for name in ("hidden", "lonely")
+        for name in ("hidden", "lonely", "met")
     )
-    tree, far = label_profile("postgres", CpuProfile(14, 0, 1_000, functions)).functions
+    tree, far, met = label_profile("postgres", CpuProfile(14, 0, 1_000, functions)).functions
     assert (tree.name, tree.layer) == (
         "(no symbol) by _bt_search and _bt_compare",
         "access methods and heap",
     )
     assert (far.name, far.layer) == ("(no symbol) by unlisted_a19 and unlisted_b", "unknown")
+    assert met.layer == "memory contexts"
 
 
 def test_code_far_from_any_name_is_the_library_that_hides_all_of_them(

@@ -110,14 +110,15 @@ def name_nameless(engine: str, path: str, address: int | None, offset: int) -> C
     table, around = read_layers(engine), map(tidy_name, (*before, *after))
     known = (table.find_own_layer(CodeFunction(name, UNKNOWN, ""), "") for name in around)
     voices = Counter(filter(None, known)).most_common(2)
+    ends = " and ".join(tidy_name(each[0]) for each in (before, after) if each)
+    told = f"{NO_SYMBOL} by {ends}" if ends else NO_SYMBOL
     if functions.measure_gap(place) > HIDDEN_BYTES:
         layer = table.hidden
     elif voices and voices[0][1] >= LEAD * (voices[1][1] if len(voices) > 1 else 1):
         layer = voices[0][0]
-    else:
-        layer = UNNAMED
-    ends = " and ".join(tidy_name(each[0]) for each in (before, after) if each)
-    return CodeFunction(f"{NO_SYMBOL} by {ends}" if ends else NO_SYMBOL, UNKNOWN, engine, layer)
+    else:  # two files meet: a table may know which of them it is
+        layer = table.find_own_layer(CodeFunction(told, UNKNOWN, ""), UNNAMED)
+    return CodeFunction(told, UNKNOWN, engine, layer)
 
 
 def tidy_function(function: CodeFunction, program: Path, engine: str) -> CodeFunction:
