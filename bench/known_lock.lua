@@ -43,7 +43,6 @@ local DROPPED = {
   sqlite = {"DROP TABLE IF EXISTS known"},
 }
 local engine = SPIN[dyno.engine] and dyno.engine or SPIN[dyno.dialect] and dyno.dialect
-assert(engine, "this engine has no known lock")
 
 local con, held, free, slept
 
@@ -69,6 +68,7 @@ local function measure_us(rounds)
 end
 
 function prepare()
+  assert(engine, "this engine has no known lock")
   con = sysbench.sql.driver():connect()
   for _, sql in ipairs(DROPPED[engine]) do con:query(sql) end
   for _, sql in ipairs(MADE[engine]) do con:query(sql) end

@@ -155,8 +155,8 @@ PACKAGES = {
     ),
     "instruments/scale": _package(
         "what an operation needs with some users, from which more cores are forecast; machines",
-        "record builds driver engines judge/stats judge/analysis runs/experiment"
-        " runs/run_folder runs/run_summary runs/resolve instruments/time report",
+        "record builds driver engines host/cache_lines profile judge/stats judge/analysis"
+        " runs/experiment runs/run_folder runs/run_summary runs/resolve instruments/time report",
     ),
     "instruments/differ": _package(
         "statements by chance on two builds: dialects as TOML, the generator, differences reduced",

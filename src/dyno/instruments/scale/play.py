@@ -10,26 +10,30 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 from msgspec import structs
 
+from dyno import scratch
 from dyno.builds import Say
-from dyno.engines import Server
+from dyno.engines import MeasuresLocks, Server
 from dyno.errors import TrialFailed, UsageError, build_unknown_error
+from dyno.host.cache_lines import measure_line_transfer
 from dyno.instruments.time.brief_play import RUN, open_briefly
 from dyno.instruments.time.cpu_samples import PhaseSampler
 from dyno.instruments.time.engine_session import EngineSession, SessionPart
 from dyno.instruments.time.job import Tools
+from dyno.instruments.time.locks import watch_locks
 from dyno.instruments.time.run import sample_phases
 from dyno.instruments.time.trial import compute_trial_seed
 from dyno.judge.analysis.blocks import compute_shares
 from dyno.judge.analysis.measures import count_operations
+from dyno.profile import lock_calls
 from dyno.record import Candidate, PhaseRecord
-from dyno.record.scaling import SCALING_RECORD, LineTransfer, ScalePlay, ScaleRun
+from dyno.record.scaling import SCALING_RECORD, LineTransfer, LockUse, ScalePlay, ScaleRun
 from dyno.runs.experiment import Experiment
 from dyno.runs.resolve.draft import Prepared
 from dyno.runs.resolve.experiment import list_changes_since, reopen_run
@@ -171,11 +175,13 @@ def prepare_scale(prepared: Prepared, words: ScaleWords, say: Say) -> ScaleRun:
             hint = "name a build: `dyno engines list`"
             raise UsageError(f"{side.name} is not started by Dyno, or does no work", hint=hint)
     check_disk_space(prepared)
+    machine = ""
+    line: LineTransfer | None
     if words.machine:
         machine, line = find_machine(words.machine)
     else:
         say("measuring how long a cache line takes from core to core")
-        machine, line = "", None
+        line = measure_line_transfer()
     return ScaleRun(
         prepared.run,
         words.users,
@@ -208,8 +214,8 @@ def play_scale_run(
             order = prepared.candidates if restart % 2 == 0 else prepared.candidates[::-1]
             say(f"restart {restart + 1} of {run.restarts}: {order[place].name}")
             player = _RestartPlayer(run, prepared, order[place], restart, given, sampler)
-            number = len(run.plays)
-            plays = [structs.replace(it, number=number + 1 + at) for at, it in player.play()]
+            first = len(run.plays) + 1
+            plays = [structs.replace(it, number=at) for at, it in enumerate(player.play(), first)]
             run = structs.replace(run, plays=(*run.plays, *plays))
             write_json(folder / SCALING_RECORD, run)
     return run
@@ -226,17 +232,45 @@ class _RestartPlayer:
     tools: Tools
     sampler: PhaseSampler | None
 
-    def play(self) -> Iterator[tuple[int, ScalePlay]]:
-        """Its plays, with their places."""
-        with self._open(self.sampler) as (session, server):
-            for at, users in enumerate(self.run.users):
-                yield at, self._play(session, server, users)
-
-    @contextmanager
-    def _open(self, sampler: PhaseSampler | None) -> Iterator[tuple[EngineSession, Server]]:
+    def play(self) -> Iterator[ScalePlay]:
+        """Its plays, and then those in which its locks are watched."""
         (workload,) = self.prepared.workloads
-        with open_briefly(self.prepared, workload, self.side, self.tools, sampler=sampler) as found:
-            yield found
+        place = self.prepared, workload
+        with open_briefly(*place, self.side, self.tools, sampler=self.sampler) as (session, server):
+            for users in self.run.users:
+                yield self._play(session, server, users)
+        engine = self.prepared.engines[self.side.name]
+        settings: dict[str, str] = {}
+        if isinstance(engine, MeasuresLocks):
+            settings |= engine.lock_settings
+        elif not engine.embedded:
+            return
+        side = structs.replace(self.side, settings=settings | self.side.settings)
+        with scratch.make_folder("play", scratch.find_temporary_folder()) as folder:
+            own = lock_calls.build_environment(folder) if engine.embedded else {}
+            with open_briefly(*place, side, self.tools, environment=own) as (session, server):
+                for users in dict.fromkeys((self.run.users[0], self.run.users[-1])):
+                    yield self._play_watched(session, server, users, folder)
+
+    def _play_watched(
+        self, session: EngineSession, server: Server, users: int, folder: Path
+    ) -> ScalePlay:
+        """A play with what the engine tells of its locks, or why it does not."""
+        watch, unread = None, ""
+        locks: tuple[LockUse, ...] = ()
+        try:
+            watch = watch_locks(session.job.engine, server, folder)
+        except TrialFailed as failed:
+            unread = failed.sentence
+        with closing(watch) if watch else nullcontext():
+            played = self._play(session, server, users)
+            if watch:
+                try:
+                    found = watch.end(played.operations, users)
+                    locks, unread = found.uses, "; ".join(found.unseen)
+                except TrialFailed as failed:
+                    unread = failed.sentence
+        return structs.replace(played, watched=True, locks=locks, unread=unread)
 
     def _play(self, session: EngineSession, server: Server, users: int) -> ScalePlay:
         seed = compute_trial_seed(self.run.run.seed, session.job.workload.name, self.restart)

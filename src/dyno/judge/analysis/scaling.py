@@ -195,50 +195,63 @@ def _read_needs(run: ScaleRun, side: Candidate) -> _Needs:
         rest_ns=[max(0.0, it.cycle_ns - it.cpu_ns) for it in alone],
         syncs=[it.syncs for it in alone],
     )
-    watched = {(it.restart, it.users): it for it in plays if it.watched}
-    _read_locks(needs, run, watched, restarts)
+    _read_locks(needs, run, plays, restarts)
     return needs
 
 
 def _read_locks(
-    needs: _Needs,
-    run: ScaleRun,
-    watched: Mapping[tuple[int, int], ScalePlay],
-    restarts: Sequence[int],
+    needs: _Needs, run: ScaleRun, plays: Sequence[ScalePlay], restarts: Sequence[int]
 ) -> None:
-    """Acquisitions and the time held of an operation, of each restart; what was held is inferred
-    from what was waited where only that is known, and else not known.
-    """
-    uses = {
-        key: {(lock.kind, lock.name): lock for lock in play.locks} for key, play in watched.items()
-    }
-    names = dict.fromkeys(key for each in uses.values() for key in each)
+    """Acquisitions and the time held of an operation, of each restart."""
     few, many = run.users[0], run.users[-1]
-    plain = needs.make_demand(_Draw(tuple(range(len(restarts))), 0.0, 0.0, 1.0), here=True)
+    by_place = {(it.restart, it.users, it.watched): it for it in plays}
+    names = dict.fromkeys((lock.kind, lock.name) for it in plays for lock in it.locks)
+    demand = needs.make_demand(_Draw(tuple(range(len(restarts))), 0.0, 0.0, 1.0), here=True)
     for kind, name in names:
-        found, inferred = [], False
+        found = []
         for at in restarts:
-            both = [uses.get((at, users), {}).get((kind, name)) for users in (few, many)]
-            known = [it for it in both if it is not None]
-            if not known:
-                continue
-            acquired = float(np.mean([it.acquisitions for it in known]))
-            held = [it.acquisitions * it.held_ns for it in known if it.held_ns is not None]
-            waited = [it.acquisitions * it.waited_ns if it and it.waited_ns else 0.0 for it in both]
-            held_ns = float(np.mean(held)) if held else 0.0
-            if kind == "exclusive" and not held and many > few:
-                cores = watched[at, many].cores
-                contended = waited[1] - waited[0]
-                held_ns = estimate_held_ns(contended, plain, Cores(cores), many, acquired)
-                inferred = True
-            found.append((acquired, held_ns))
-        label = name if (("shared", name) in names) != (("exclusive", name) in names) else ""
-        label = label or f"{name}, {kind}"
-        needs.locks[label] = found or [(0.0, 0.0)]
-        needs.locks[label] += [needs.locks[label][-1]] * (len(restarts) - len(found))
+            watched = by_place.get((at, few, True)), by_place.get((at, many, True))
+            longer = watched[0].cycle_ns / by_place[at, few, False].cycle_ns if watched[0] else 1.0
+            if use := _read_lock((kind, name), watched, max(1.0, longer), demand):
+                found.append(use)
+        both = {("shared", name), ("exclusive", name)} <= names.keys()
+        label = f"{name}, {kind}" if both else name
+        found += [found[-1]] * (len(restarts) - len(found))
+        needs.locks[label] = [(acquired, held_ns or 0.0) for acquired, held_ns in found]
         needs.kinds[label] = kind
-        if inferred and not any(held_ns for _, held_ns in found):
+        if kind == "exclusive" and not any(held_ns for _, held_ns in found):
             needs.unknown.append(label)
+
+
+def _read_lock(
+    key: tuple[LockKind, str],
+    watched: Sequence[ScalePlay | None],
+    longer: float,
+    demand: Demand,
+) -> tuple[float, float | None] | None:
+    """How often an operation takes a lock, and the ns that it holds it, with few and with many
+    users watched: what is held is taken from few, whose operations are `longer` in all their parts
+    for being watched; else from many; else it is inferred from what was waited. None where the lock
+    was not met.
+    """
+    both = [
+        next((it for it in play.locks if (it.kind, it.name) == key), None) if play else None
+        for play in watched
+    ]
+    known = [it for it in both if it is not None]
+    if not known:
+        return None
+    acquired = float(np.mean([it.acquisitions for it in known]))
+    for use in known:
+        if use.held_ns is not None:
+            held_ns = use.acquisitions * use.held_ns
+            return acquired, held_ns / longer if use is both[0] else held_ns
+    most = watched[1]
+    if key[0] == "shared" or most is None or most.users == 1:
+        return acquired, None
+    waited = [it.acquisitions * (it.waited_ns or 0.0) if it else 0.0 for it in both]
+    cores = Cores(most.cores)
+    return acquired, estimate_held_ns(waited[1] - waited[0], demand, cores, most.users, acquired)
 
 
 def _list_draws(run: ScaleRun, count: int) -> tuple[_Draw, list[_Draw]]:
