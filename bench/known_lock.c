@@ -39,16 +39,23 @@ static void time_rounds(void) {
     }
 }
 
+/* Few rows, in the order of their keys; one user writes them before others read. */
+static struct row {
+    char key[48], value[192];
+    size_t key_length, length;
+} rows[256];
+static size_t count;
+static char path[4096];
+
 static const char *version(void) { return "1"; }
 
-static int open_database(const char *folder, const struct dyno_setting *settings, size_t count,
+static int open_database(const char *folder, const struct dyno_setting *settings, size_t given,
                          void **database, char *error) {
     struct {
         const char *name;
         long *value;
     } known[] = {{"lock_us", &lock_us}, {"free_us", &free_us}, {"increments", &increments}};
-    (void)folder;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < given; i++) {
         int found = 0;
         for (size_t k = 0; k < 3; k++)
             if (!strcmp(settings[i].name, known[k].name))
@@ -58,12 +65,26 @@ static int open_database(const char *folder, const struct dyno_setting *settings
             return DYNO_FAILED;
         }
     }
+    snprintf(path, sizeof path, "%s/rows", folder);
+    FILE *file = fopen(path, "r");
+    if (file != NULL) {
+        count = fread(rows, sizeof *rows, sizeof rows / sizeof *rows, file);
+        fclose(file);
+    }
     time_rounds();
     *database = &known_mutex;
     return 0;
 }
 
-static void close_database(void *database) { (void)database; }
+/* Nobody reads or writes any more: the rows go into the file that they came from. */
+static void close_database(void *database) {
+    FILE *file = fopen(path, "w");
+    (void)database;
+    if (file == NULL)
+        return;
+    fwrite(rows, sizeof *rows, count, file);
+    fclose(file);
+}
 
 static int begin(void *database, void **transaction, char *error) {
     (void)error, *transaction = database;
@@ -81,33 +102,73 @@ __attribute__((noinline)) static void hold_known_lock(void) {
     pthread_mutex_unlock(&known_mutex);
 }
 
+static int order(const struct row *row, struct dyno_bytes key) {
+    size_t both = row->key_length < key.length ? row->key_length : key.length;
+    int found = memcmp(row->key, key.data, both);
+    return found ? found : (row->key_length > key.length) - (row->key_length < key.length);
+}
+
+static size_t find(struct dyno_bytes key) {
+    size_t at = 0;
+    while (at < count && order(&rows[at], key) < 0)
+        at++;
+    return at;
+}
+
+static int is_there(size_t at, struct dyno_bytes key) {
+    return at < count && !order(&rows[at], key);
+}
+
 static int get(void *database, void *transaction, struct dyno_bytes key, dyno_row *row, void *to,
                char *error) {
-    static const char value[120];
+    size_t at = find(key);
     (void)database, (void)transaction, (void)error;
     if (lock_us)
         hold_known_lock();
     for (long i = 0; i < increments; i++)
         __atomic_fetch_add(&counter[0], 1, __ATOMIC_RELAXED);
     spin((double)free_us * rounds_per_us);
-    row(to, key, (struct dyno_bytes){value, sizeof value});
+    if (!is_there(at, key))
+        return 0;
+    row(to, key, (struct dyno_bytes){rows[at].value, rows[at].length});
     return 1;
 }
 
 static int put(void *database, void *transaction, struct dyno_bytes key, struct dyno_bytes value,
                int how, char *error) {
-    (void)database, (void)transaction, (void)key, (void)value, (void)error;
-    return how == DYNO_INSERT;
+    size_t at = find(key);
+    int there = is_there(at, key);
+    (void)database, (void)transaction;
+    if (there == (how == DYNO_INSERT))
+        return 0;
+    if (value.length > sizeof rows->value || key.length > sizeof rows->key || count == 256) {
+        snprintf(error, DYNO_ERROR_BYTES, "255 rows of %zu bytes at most", sizeof rows->value);
+        return DYNO_FAILED;
+    }
+    if (!there)
+        memmove(&rows[at + 1], &rows[at], (count++ - at) * sizeof *rows);
+    memcpy(rows[at].key, key.data, rows[at].key_length = key.length);
+    memcpy(rows[at].value, value.data, value.length);
+    rows[at].length = value.length;
+    return 1;
 }
 
 static int remove_row(void *database, void *transaction, struct dyno_bytes key, char *error) {
-    (void)database, (void)transaction, (void)key, (void)error;
-    return 0;
+    size_t at = find(key);
+    (void)database, (void)transaction, (void)error;
+    if (!is_there(at, key))
+        return 0;
+    memmove(&rows[at], &rows[at + 1], (--count - at) * sizeof *rows);
+    return 1;
 }
 
 static int scan(void *database, void *transaction, struct dyno_bytes first, size_t limit,
                 dyno_row *row, void *to, char *error) {
-    (void)database, (void)transaction, (void)first, (void)limit, (void)row, (void)to, (void)error;
+    (void)database, (void)transaction, (void)error;
+    for (size_t at = find(first); at < count && limit > 0; at++, limit--)
+        if (row(to, (struct dyno_bytes){rows[at].key, rows[at].key_length},
+                (struct dyno_bytes){rows[at].value, rows[at].length}))
+            break;
     return 0;
 }
 

@@ -23,10 +23,13 @@ SCRIPT = ROOT / "bench/known_lock.lua"
 
 @dataclass(frozen=True)
 class KnownPlay:
-    """What was found, and the phase's operations a second."""
+    """What was found; the phase's operations a second; how long each held the lock, by its own
+    clock (0 where the script does not tell).
+    """
 
     found: LocksFound
     rate_per_s: float
+    held_us: float
 
 
 def play_known_lock(
@@ -45,33 +48,27 @@ def play_known_lock(
             watch = watch_locks(engine, server, Path(folder))
             assert watch
             try:
-                run = _play(server, home, Script(script, words), "run", around)
-                operations = sum(stream.done for stream in run.streams)
+                run, told_us = _play(server, home, Script(script, words), "run", around)
+                operations = sum(stream.done + stream.warmup for stream in run.streams)
                 found = watch.end(operations, users)
             finally:
                 watch.close()
-            return KnownPlay(found, operations * 1e9 / (run.ended_ns - run.started_ns))
+            rate_per_s = operations * 1e9 / (run.ended_ns - run.started_ns)
+            return KnownPlay(found, rate_per_s, told_us / operations)
         finally:
             engine.stop(server)
 
 
 def _play(
     server: Server, home: Path, script: Script, command: str, around: Mapping[str, str]
-) -> PhaseRecord:
+) -> tuple[PhaseRecord, int]:
     plan = Plan(server.session, script, 7, (command,))
-    (found,) = [
-        event
-        for event in _list_events(plan, driver.DriverLaunch(home / "driver.log", (), dict(around)))
-        if isinstance(event, PhaseRecord)
-    ]
-    return found
-
-
-def _list_events(plan: Plan, launch: driver.DriverLaunch) -> list[driver.Event]:
-    events: list[driver.Event] = []
+    records: list[PhaseRecord] = []
+    launch = driver.DriverLaunch(home / "driver.log", (), dict(around))
     with driver.DriverProcess(plan, launch) as process:
         while not isinstance(event := process.read_event(driver.Limit("it", 60)), driver.End):
-            events.append(event)
+            if isinstance(event, PhaseRecord):
+                records.append(event)
             if not isinstance(event, driver.Progress):
                 process.go()
-    return events
+    return records[-1], event.counters.get("held_us", 0)

@@ -32,7 +32,7 @@ PERIOD_S, ANSWER_S = 0.005, 5.0
 MET_LEAST = 10
 #: Locks that are told of: those that take most of an operation's time.
 MOST = 12
-#: Acquisitions of an operation below which nothing else is known of a lock.
+#: A lock that takes less of an operation than so many acquisitions that are free is not told of.
 OFTEN_LEAST = 0.01
 #: What moving a lock's line takes, about, where only acquisitions are known.
 LINE_NS = 100.0
@@ -248,10 +248,11 @@ def select_uses(uses: Iterable[LockUse], unseen: tuple[str, ...]) -> LocksFound:
     """
 
     def weigh(use: LockUse) -> float:
-        return use.acquisitions * max(use.held_ns or 0.0, use.waited_ns or 0.0, LINE_NS)
+        held_ns = use.held_ns or 0.0 if use.kind == "exclusive" else 0.0
+        return use.acquisitions * max(held_ns, use.waited_ns or 0.0, LINE_NS)
 
-    often = [use for use in uses if use.acquisitions >= OFTEN_LEAST or use.held_ns]
-    ranked = sorted(often, key=weigh, reverse=True)
+    least_ns = OFTEN_LEAST * LINE_NS
+    ranked = sorted((use for use in uses if weigh(use) >= least_ns), key=weigh, reverse=True)
     rest = len(ranked) - MOST
     more = (f"{rest} more locks, which take less of an operation's time",) if rest > 0 else ()
     return LocksFound(tuple(ranked[:MOST]), (*unseen, *more))
