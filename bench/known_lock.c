@@ -2,8 +2,9 @@
  * known_lock.c -I src/dyno/engines/plugin; then plugin@./known_lock.so?lock_us=20&free_us=20
  *
  * Settings: lock_us, how long each read holds a mutex; free_us, how long it works outside of it;
- * increments, of one counter that all users share. What is spun is a number of rounds, which are
- * timed when the engine is opened. */
+ * increments, of one counter that all users share, spread over that work: side by side, a core
+ * would do several while it has the line. What is spun is a number of rounds, which are timed when
+ * the engine is opened. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -125,9 +126,12 @@ static int get(void *database, void *transaction, struct dyno_bytes key, dyno_ro
     (void)database, (void)transaction, (void)error;
     if (lock_us)
         hold_known_lock();
-    for (long i = 0; i < increments; i++)
-        __atomic_fetch_add(&counter[0], 1, __ATOMIC_RELAXED);
-    spin((double)free_us * rounds_per_us);
+    long parts = increments ? increments : 1;
+    for (long i = 0; i < parts; i++) {
+        if (increments)
+            __atomic_fetch_add(&counter[0], 1, __ATOMIC_RELAXED);
+        spin((double)free_us * rounds_per_us / (double)parts);
+    }
     if (!is_there(at, key))
         return 0;
     row(to, key, (struct dyno_bytes){rows[at].value, rows[at].length});

@@ -2,14 +2,13 @@
 
 Two threads of `dyno-driver cache-lines`, each pinned to its core, store into one word in turn. Half
 a round trip is no pure transfer: it holds the reader's polling, its miss, and the writer's wait
-until its store is seen, which takes the line back. A lock's instruction on a line that another core
-has written costs about as much; a counter that several cores increment may cost less, since one of
-them increments several times while it has the line.
+until its store is seen, which takes the line back. It bounds from above what a lock or a counter
+that other cores write costs more than one of a core's own (docs/guides/scale-model.md).
 
-Nor is it the same everywhere: two threads of one core share its caches, so that no line moves; a
-virtual machine may show each of its cores as one of another place than the last time; and a core
-that rests has a lower clock. A burst in which a core was taken away is long: each pair is judged by
-the median of its bursts.
+Nor is it the same everywhere. Two threads of one core share its caches, so that no line moves, and
+a reader that polls is thrown back by each store: a virtual machine does not tell which of its cores
+are such. It may run on other cores the next time, and a core that rests has a lower clock. A burst
+in which a core was taken away is long: each pair is judged by the median of its bursts.
 """
 
 from __future__ import annotations
