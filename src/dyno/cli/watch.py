@@ -157,7 +157,9 @@ def _record(dsn: str, into: Path, for_s: float | None, **words: Any) -> None:
 
 @contextmanager
 def _lower_priority() -> Iterator[None]:
-    """On a machine that both share, what is watched comes first."""
+    """On a machine that both share, what is watched comes first; not where the kernel shares cores
+    among sessions first (autogroups): this one is the terminal's, whose value is not ours to set.
+    """
     before = os.nice(0)
     os.nice(NICENESS)
     try:

@@ -159,7 +159,7 @@ class DriverProcess:
                     env=build_driver_environment()
                     | launch.environment
                     | ({"DYNO_PASSED": ",".join(map(str, launch.passed))} if launch.passed else {}),
-                    process_group=0,
+                    start_new_session=True,
                     bufsize=0,
                 )
             except OSError as error:

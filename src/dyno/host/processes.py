@@ -21,6 +21,10 @@ STILL = {b"T", b"t", b"Z", b"X", b"x"}
 #: How long processes that were sent SIGSTOP are waited for: one in a disk's hands takes longer.
 STILL_S = 0.02
 LOOK_AGAIN_S = 0.0002
+#: Whether the kernel shares a core among sessions first, then among the processes of each, and how
+#: often it is asked: of others than root it takes one change of a session in a tenth of a second.
+AUTOGROUP = Path("/proc/sys/kernel/sched_autogroup_enabled")
+ASKED, ASKED_EVERY_S = 10, 0.12
 
 
 def read_unless_refused(read: Callable[[], dict[str, float]]) -> dict[str, float]:
@@ -190,6 +194,22 @@ def read_threads_ns(pid: int) -> dict[int, tuple[int, int]]:
 def read_pairs(path: Path) -> dict[str, int]:
     lines = (line.split() for line in read_text(path).splitlines())
     return {w[0].rstrip(":"): int(w[1]) for w in lines if len(w) > 1 and w[1].isdigit()}
+
+
+def set_session_niceness(pid: int, number: int) -> int | None:
+    """Give the session of a process a nice value among all sessions; return the one that it had.
+    None where the kernel knows none, and a process' own value counts among all processes: with
+    autogroups that one counts within its session alone (sched(7)).
+    """
+    file = Path(f"/proc/{pid}/autogroup")
+    if read_text(AUTOGROUP).strip() != "1" or not (found := read_text(file)):
+        return None
+    for _ in range(ASKED):
+        with suppress(BlockingIOError):
+            file.write_text(str(number))
+            return int(found.split()[-1])
+        time.sleep(ASKED_EVERY_S)
+    raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
 
 def _read_stat(pid: int) -> list[bytes]:

@@ -20,6 +20,7 @@ from dyno.host.controls import (
 )
 from dyno.host.controls.numa import NODES
 from dyno.host.controls.thp import PREFIX
+from dyno.host.processes import AUTOGROUP, read_text
 
 
 def _held(name: str, value: str) -> ControlResult:
@@ -38,6 +39,20 @@ def test_a_nicer_process_is_nicer() -> None:
     held = _held("niceness", wanted)
     assert held.found == {"before": str(own), "set": wanted}
     assert _said(held, "nice").strip() == wanted
+
+
+def test_where_the_kernel_shares_cores_among_sessions_the_engine_s_has_the_value() -> None:
+    held = _held("niceness", "4")
+    assert held.started
+    assert "own session" in held.started(os.getpid())["refused"]
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as process:
+        told = held.started(process.pid)
+        said = read_text(Path(f"/proc/{process.pid}/autogroup"))
+        process.kill()
+        if AUTOGROUP.is_file() and AUTOGROUP.read_text() == "1\n":
+            assert told == {"session_before": "0", "session": "4"} and said.endswith("nice 4\n")
+        else:
+            assert told == {}
 
 
 @pytest.mark.parametrize("value", ["20", "-21", "1.5", "a lot", "NUMBER"])
