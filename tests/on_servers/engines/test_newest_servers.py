@@ -7,6 +7,7 @@ from private_servers import started
 
 from dyno import driver
 from dyno.engines import Engine, Server, find_engine
+from dyno.engines._packaged import choose_packaged
 from dyno.engines.mysql.server import Family
 from dyno.judge.audits.settings import COSTLY
 from dyno.judge.settings import load_known_costs
@@ -53,6 +54,18 @@ def test_a_profile_leaves_no_default_of_a_release_that_costs_time(
     costly = {name for name in unlike if (cost := known.find(name)) and cost.kind in COSTLY}
     assert costly <= OWN_WAY.get(engine, set()), {name: unlike[name] for name in costly}
     assert unlike
+
+
+@pytest.mark.parametrize("version", ["mysql@9.7", "mariadb@11.8", "postgres@18"])
+def test_packaged_is_started_with_what_the_package_sets_beside_stock(version: str) -> None:
+    told = []
+    for profile in ("stock", "packaged"):
+        with started(f"{version}?profile={profile}") as server:
+            told.append(settings_of(version, server))
+    stock, packaged = told
+    engine, _, number = version.partition("@")
+    unlike = {name for name, value in stock.items() if packaged.get(name) != value}
+    assert set(choose_packaged(engine, number, {"profile": "packaged"})) <= unlike
 
 
 @pytest.mark.parametrize("version", ["mysql@5.5.34", "mysql@9.7", "mariadb@10.5"])
