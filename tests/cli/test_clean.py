@@ -55,6 +55,31 @@ def test_the_option_yes_frees_what_was_chosen_and_no_more(runs: Path) -> None:
     assert not list_runs(runs)
 
 
+def test_an_interrupted_builds_work_is_listed_and_freed_unless_it_goes_on(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (work,) = leave_work("9.7.2")
+    lock = cache.find_root() / cache.LOCKS / "built-mysql-9.7.2"
+    with cache.hold_lock(lock, lambda: None):
+        assert run_words(["clean", "--cache", "--yes"]) == 0
+        assert f"{work.name} is being made and stays" in capsys.readouterr().out
+    assert run_words(["clean", work.name, "--yes"]) == 0
+    assert not work.exists()
+
+
+def leave_work(version: str) -> list[Path]:
+    """What a build that fails has left."""
+
+    def make(_: Path) -> None:
+        with cache.hold_resumed_folder("built", f"mysql-{version}") as work:
+            filled(work)
+            raise HostError("it fails")
+
+    with pytest.raises(HostError):
+        cache.ensure_entry("built", f"mysql-{version}", make, print)
+    return cache.list_unfinished()
+
+
 def test_entries_are_chosen_by_size_and_age(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_words(["clean", "--older", "1h", "--yes"]) == 0
     assert run_words(["clean", "--larger", "1G", "--yes"]) == 0

@@ -259,15 +259,33 @@ def list_unfinished() -> list[Path]:
     return sorted(path for path in find_root().glob(f"*/{UNDER_WAY}*") if path.is_dir())
 
 
-def remove_unfinished(path: Path) -> None:
-    """Remove such a folder, unless a living process is at it; `OSError` if a part stays."""
+def is_continued(path: Path) -> bool:
+    """Return whether the next try goes on with such a folder: a build's work, half a download."""
+    return path.name.endswith(ARCHIVES)
+
+
+def is_under_way(path: Path) -> bool:
+    """Return whether a living process is at such a folder."""
+    with _claim_unfinished(path) as free:
+        return not free
+
+
+def remove_unfinished(path: Path) -> bool:
+    """Remove such a folder; False if a living process is at it, `OSError` if a part stays."""
+    with _claim_unfinished(path) as free:
+        if free:
+            private_files.remove_all(path)
+        return free
+
+
+@contextmanager
+def _claim_unfinished(path: Path) -> Iterator[bool]:
     name = path.name.removeprefix(UNDER_WAY)[:-SUFFIX]
     if not name:  # it was on its way out, in a folder without its name
         name = next((each.name for each in path.iterdir()), "")
     lock = find_root() / LOCKS / f"{path.parent.name}-{name}"
     with open(lock, "a", opener=private_files.open_private) as held, claim_unused(path) as free:
-        if free and try_lock(held.fileno()):
-            private_files.remove_all(path)
+        yield free and try_lock(held.fileno())
 
 
 @cache

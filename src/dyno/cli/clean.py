@@ -131,6 +131,7 @@ def list_items() -> list[Item]:
     items = [describe_run(run) for run in runs]
     items += [describe_file(place) for place in profiles]
     items += [describe_entry(entry) for entry in cache.list_entries()]
+    items += [describe_unfinished(path) for path in cache.list_unfinished()]
     return items + [
         describe_temporary(path) for path in scratch.list_leftovers() if path not in homes
     ]
@@ -143,6 +144,16 @@ def describe_entry(entry: CacheEntry) -> Item:
     stays = "is used by a run" if cache.is_used(entry.path) else ""
     free = partial(cache.remove, entry)
     return Item("cache", entry.name, entry.size_bytes, age_s, free, stays)
+
+
+def describe_unfinished(path: Path) -> Item:
+    """What a build or a download that was interrupted would go on with."""
+    from dyno.builds import cache
+
+    stays = "is being made" if cache.is_under_way(path) else ""
+    size_bytes, age_s = measure_disk_use(path)
+    free = partial(cache.remove_unfinished, path)
+    return Item("cache", path.name, size_bytes, age_s, free, stays)
 
 
 def describe_run(run: RunFolder) -> Item:

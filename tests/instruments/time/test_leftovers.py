@@ -68,6 +68,8 @@ def test_folders_of_the_dead_go_and_those_of_the_living_stay(place: Path) -> Non
         old(place / "tmp" / "dyno-notes"),
         old(place / "tmp" / "other"),
         old(place / "cache" / "program" / "sqlite-3.24"),
+        # the work of a build that was killed, which the same command continues
+        old(place / "cache" / "built" / f"{cache.UNDER_WAY}mysql-9.7.2-0123{cache.ARCHIVES}"),
         run.path / "run.json",
         place / "tmp" / "dyno-npm-justmade",
     ]

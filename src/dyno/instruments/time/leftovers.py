@@ -83,7 +83,7 @@ def _find_dead(runs: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
         if find_torn(path) and path.lstat().st_uid in owners and _is_old(path):
             yield path, partial(scratch.clear, path)
     for path in cache.list_unfinished():
-        if _is_old(path):
+        if _is_old(path) and not cache.is_continued(path):
             yield path, partial(cache.remove_unfinished, path)
 
 
