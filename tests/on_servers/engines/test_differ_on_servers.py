@@ -37,3 +37,14 @@ def test_a_fault_of_a_server_is_found_and_reduced(name: str, tmp_path: Path) -> 
         assert len(find.script) <= 6 and find.is_whole, find.script
         assert left in "\n".join(find.script)
         assert any(re.search(pattern, it) for it in find.script), find.script
+
+
+def test_a_connection_that_the_server_ends_is_a_crash() -> None:
+    with made_home() as folder:
+        side = make_both_sides("postgres@18", folder)[0]
+        side.start()
+        ended = side.play(["SELECT 1", "SELECT pg_terminate_backend(pg_backend_pid())", "SELECT 2"])
+        again = side.play(["SELECT 1"])
+        side.stop()
+    assert len(ended.answers) == 1 and ended.ending == "crash" and ended.words
+    assert len(again.answers) == 1 and not again.ending
