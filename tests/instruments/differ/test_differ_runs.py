@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 from differ_runs import make_run
+from msgspec.structs import replace
 
 from dyno.cli import run_words
 from dyno.instruments.differ.play import format_find
-from dyno.record.differ import DifferRun
+from dyno.record.differ import DifferRun, ExplainedChange
+from dyno.report.differ import choose_differ_exit, describe_run
 from dyno.runs.run_folder import read_json
 
 OFF = "off=sqlite@system?foreign_keys=off"
@@ -51,6 +53,15 @@ def test_a_difference_is_told_with_its_script_and_both_answers(
     assert "FOREIGN KEY" in capsys.readouterr().out
 
 
+def test_a_change_that_no_release_note_tells_stays_open() -> None:
+    run = make_run()
+    known = replace(run.finds[1], explained=ExplainedChange("floats are written otherwise"))
+    named = replace(run, finds=(known,))
+    assert not run.finds[1].is_open and named.open_finds == [known]
+    assert choose_differ_exit(named) == 1 and "explained" not in describe_run(named)
+    assert "no release note that we found (floats" in format_find(named, known)
+
+
 def test_what_a_find_leaves_is_played_as_a_workload(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -74,7 +85,7 @@ def test_a_build_beside_itself_is_silent_and_the_same_seed_has_the_same_statemen
 
 
 def test_a_killed_run_goes_on_behind_its_last_script(runs: Path) -> None:
-    words = ["sqlite@system", "--aa", "--scripts", "150", "--seed", "5"]
+    words = ["sqlite@system", "--aa", "--scripts", "60", "--seed", "5"]
     program = [sys.executable, "-m", "dyno.cli", "differ", *words]
     with subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as played:
         while not any(it.scripts for it in read_runs(runs)):
@@ -82,7 +93,7 @@ def test_a_killed_run_goes_on_behind_its_last_script(runs: Path) -> None:
             time.sleep(0.05)
         played.send_signal(signal.SIGKILL)
     (killed,) = read_runs(runs)
-    assert 0 < killed.scripts < 150
+    assert 0 < killed.scripts < 60
     assert run_words(["resume", "last"]) == 0
     assert run_words(["differ", *words]) == 0
     resumed, whole = read_runs(runs)
