@@ -132,15 +132,14 @@ def tell_run(folder: Path, asked: RunOptions) -> Verdict:
     `--json`: as that of a comparison (`report/export.py`), and `forecast`: of each candidate its
     points, the first resource that fills and the checks (`judge/analysis/scaling.py`).
     """
+    from dyno.instruments.scale import read_whole_run
     from dyno.judge.analysis.scaling import forecast_scaling
     from dyno.judge.analysis.scaling_verdict import judge_scaling
     from dyno.record.decode import encode
-    from dyno.record.scaling import SCALING_RECORD, ScaleRun
     from dyno.report.export import to_json_result
     from dyno.report.scaling import build_answer, build_scale_result
-    from dyno.runs.run_folder import read_json
 
-    run = read_json(ScaleRun, folder / SCALING_RECORD)
+    run = read_whole_run(folder)
     forecast = forecast_scaling(run)
     verdict = judge_scaling(run, forecast)
     result = build_scale_result(run, forecast, verdict)

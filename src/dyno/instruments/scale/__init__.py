@@ -40,9 +40,7 @@ class Scale(Instrument):
         from dyno.judge.analysis.scaling_verdict import judge_scaling
         from dyno.report.scaling import build_scale_result
 
-        run = read_json(ScaleRun, path / SCALING_RECORD)
-        if run.played < run.wanted:
-            raise UsageError(f"{path.name} is not over", hint=f"dyno resume {path.name}")
+        run = read_whole_run(path)
         forecast = forecast_scaling(run)
         return build_scale_result(run, forecast, judge_scaling(run, forecast))
 
@@ -51,6 +49,14 @@ class Scale(Instrument):
         run = read_json(ScaleRun, path / SCALING_RECORD)
         plays = (len(run.plays), "play")
         return RunProgress("what would more cores do?", run.played, run.wanted, plays)
+
+
+def read_whole_run(path: Path) -> ScaleRun:
+    """The record of a run; `UsageError` where it is not over, and nothing can be forecast."""
+    run = read_json(ScaleRun, path / SCALING_RECORD)
+    if run.played < run.wanted:
+        raise UsageError(f"{path.name} is not over", hint=f"dyno resume {path.name}")
+    return run
 
 
 INSTRUMENT = Scale()

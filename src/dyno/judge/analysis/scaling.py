@@ -2,7 +2,7 @@
 its band, what fills first, and how far the forecast was off where it could be checked.
 
 The band has the spread of the restarts (drawn with replacement, widened as Student's t is for so
-few), the cache line's interval, one or two of its ways for an acquisition of a shared lock, and the
+few), the cache line's interval, the ways of it that an acquisition of a shared lock costs, and the
 CPU time of an operation from that of few users to that of many.
 """
 
@@ -22,14 +22,17 @@ from dyno.record.scaling import LineTransfer, LockKind, ScalePlay, ScaleRun
 
 #: Numbers of cores that are forecast.
 CORES = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192)
-DRAWS, LEVEL = 30, 0.95
+DRAWS, LEVEL = 24, 0.95
 #: As many users as it takes: so many times as many as keep all cores at work while nobody waits for
 #: anybody; and never more than these.
 USERS_FACTOR, USERS_MOST = 4.0, 4096
 #: A lock or a line is full from this share of the time on.
 FULL = 0.9
-#: Of an acquisition of a shared lock, how often its line moves: to be taken, and to be given back.
-WAYS = (1.0, 2.0)
+#: Of an acquisition of a shared lock, how often its line moves: to be taken, and to be given back;
+#: less often where a core takes it several times while it has the line.
+WAYS = (0.3, 2.0)
+#: Locks that take a smaller share of an operation's CPU time do not fill on any number of cores.
+SHARE_LEAST = 0.001
 
 
 @dataclass(frozen=True)
@@ -214,6 +217,10 @@ def _read_locks(
             longer = watched[0].cycle_ns / by_place[at, few, False].cycle_ns if watched[0] else 1.0
             if use := _read_lock((kind, name), watched, max(1.0, longer), demand):
                 found.append(use)
+        moved_ns = WAYS[1] * (run.line.ns if run.line else 0.0)
+        most_ns = max(acquired * moved_ns + (held_ns or 0.0) for acquired, held_ns in found)
+        if most_ns < SHARE_LEAST * demand.cpu_ns:
+            continue
         both = {("shared", name), ("exclusive", name)} <= names.keys()
         label = f"{name}, {kind}" if both else name
         found += [found[-1]] * (len(restarts) - len(found))

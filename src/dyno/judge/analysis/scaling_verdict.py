@@ -121,5 +121,5 @@ def _list_locks(run: ScaleRun, forecast: ScaleForecast) -> Iterator[Finding]:
         elif missing:
             yield Finding("locks", "not checked", f"{name}: {missing}")
     if run.line is None:
-        told = "a cache line's way takes no time in the forecast: this host has one core"
+        told = "a cache line's way counts as nothing: one core, or cores too busy to measure it"
         yield Finding("cache lines", "not checked", told)

@@ -34,8 +34,9 @@ from scipy.special import gammaln
 
 Floats = NDArray[np.float64]
 
-#: Populations of the inner network that are solved; those between are interpolated.
-POPULATIONS = 14
+#: Populations of the inner network that are solved; those between are interpolated, and more than
+#: so many to a core are as these.
+POPULATIONS, CROWD = 14, 8
 #: A sync's wait is found when it changes by less than this share, or after so many rounds.
 CLOSE, ROUNDS = 1e-4, 60
 #: Lines are solved for so many cores at least, so that fewer of them need not be solved again.
@@ -94,12 +95,14 @@ class Solution:
 
 def solve(demand: Demand, cores: Cores, users: int) -> Solution:
     """Return what so many users get."""
-    inner = _Inner(demand, cores, users)
-    if not demand.delay_ns and not (demand.syncs and demand.sync_ns):
+    is_delayed = demand.delay_ns or (demand.syncs and demand.sync_ns)
+    most = min(users, CROWD * (cores.count + 2)) if is_delayed else users
+    inner = _Inner(demand, cores, most)
+    if not is_delayed:
         rates, busy, blocked = inner.solve(users)
         return _describe(demand, inner, rates, busy, blocked)
-    few = np.arange(1, min(users, 8) + 1)
-    grid = np.geomspace(1, users, min(users, POPULATIONS))
+    few = np.arange(1, min(most, 8) + 1)
+    grid = np.geomspace(1, most, min(most, POPULATIONS))
     populations = np.unique(np.round(np.concatenate([few, grid])))
     solved = np.array([inner.solve(int(each)) for each in populations])
     counts = np.arange(1, users + 1, dtype=float)
