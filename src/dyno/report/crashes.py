@@ -71,7 +71,10 @@ def _list_basis(run: CrashRun) -> list[str]:
     )
     told.append("what was not synced is lost" + ", sector by sector by chance" * run.torn)
     if run.others:
-        told.append("the engines are killed in turn, each at the same drawn moments")
+        told.append(
+            "the engines are killed in turn, each at the same drawn moments; commits a second are"
+            " those under the layer, which copies what each write replaces"
+        )
     return [f"{it}." for it in told]
 
 

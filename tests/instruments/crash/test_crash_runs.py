@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crash_runs import make_compared_run, make_play, make_run
+from crash_runs import make_compared_run, make_play, make_run, write_crash_run
 from msgspec.structs import replace
 
 from dyno.cli import run_words
@@ -234,3 +234,11 @@ def test_what_a_comparison_of_crashes_does_not_take_is_refused(
     assert run_words(["compare", "--crash", *words.split()]) == 64
     assert why in capsys.readouterr().err
     assert not runs.exists()
+
+
+def test_a_loss_is_an_error_of_a_github_action(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_crash_run(runs)
+    assert run_words(["report", "last", "--format", "github"]) == 0
+    assert capsys.readouterr().out.startswith("::error title=sqlite@3.54::sqlite@3.54 loses in 1")
