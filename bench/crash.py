@@ -55,7 +55,7 @@ ROWS = [
     ),
     (
         f"{MARIADB}?innodb_flush_log_at_trx_commit=1&innodb_doublewrite=OFF"
-        "&innodb_buffer_pool_size=5M",
+        "&innodb_buffer_pool_size=8M",
         True,
     ),
     (f"{MYROCKS}&sync_binlog=1&rocksdb_flush_log_at_trx_commit=1", False),
