@@ -90,7 +90,11 @@ def _play(words: list[str]) -> list[dict[str, Any]]:
             code = run_words(["scale", *words, "--json", str(file)])
         if code:
             return []
-        (found,) = json.loads(file.read_text())["forecast"]
+        told = json.loads(file.read_text())
+        for doubt in told["doubts"]:
+            if doubt["audit"] == "noise":
+                print(f"noisy: {doubt['sentence']}", file=sys.stderr)
+        (found,) = told["forecast"]
         return list(found["checks"])
 
 
