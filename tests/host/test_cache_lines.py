@@ -37,7 +37,11 @@ def test_cores_that_were_not_to_be_had_are_said() -> None:
 
 
 def test_the_driver_measures_the_cores_that_we_may_run_on() -> None:
-    found = measure_line_transfer()
     cores = len(os.sched_getaffinity(0))
+    try:
+        found = measure_line_transfer()
+    except TrialFailed as busy:
+        assert "was not measured" in str(busy) and cores > 1
+        return
     assert (found is None) == (cores == 1)
     assert found is None or found.pairs <= min(8, cores * (cores - 1) // 2)

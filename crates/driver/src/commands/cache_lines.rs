@@ -4,7 +4,7 @@
 //! store. They wait by plain loads: a pause instruction takes longer than the line on some cores.
 
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
 use rustix::thread::{CpuSet, sched_getaffinity};
@@ -18,17 +18,24 @@ use crate::schedule::clock::{SECOND_NS, now_ns};
 
 /// Pairs of cores at most, and what one may take where something else runs on its cores.
 const PAIRS: usize = 8;
-const PAIR_NS: u64 = SECOND_NS;
+const PAIR_NS: u64 = 3 * SECOND_NS;
 /// Bursts of a pair, and the round trips of one: so short that most are not interrupted.
 const BURSTS: usize = 301;
 const ROUNDS: u32 = 400;
-/// Words that are no round's number: the second thread is not there yet; no more rounds.
-const ABSENT: u32 = u32::MAX - 1;
-const OVER: u32 = u32::MAX;
+/// Polls after which one who waits looks at the clock: more than any line takes.
+const POLLS: u32 = 1 << 16;
+/// The second thread is not there yet: no round's number.
+const ABSENT: u32 = u32::MAX;
 
 /// Two lines of 64 bytes, since some cores fetch the neighbour, too.
 #[repr(align(128))]
-struct Line(AtomicU32);
+struct Line<T>(T);
+
+/// What the two threads share: the word, and that there are no more rounds.
+struct Shared {
+    word: Line<AtomicU32>,
+    is_over: Line<AtomicBool>,
+}
 
 #[derive(Serialize)]
 struct Pair {
@@ -58,11 +65,11 @@ fn spread(cpus: &[usize]) -> Vec<[usize; 2]> {
 }
 
 fn measure(cpus: [usize; 2]) -> Result<Pair, Error> {
-    let line = Line(AtomicU32::new(ABSENT));
-    let word = &line.0;
+    let shared =
+        Shared { word: Line(AtomicU32::new(ABSENT)), is_over: Line(AtomicBool::new(false)) };
     let one_way_ns = thread::scope(|scope| {
-        let second = scope.spawn(|| answer(word, cpus[1]));
-        let first = scope.spawn(|| bounce(word, cpus[0]));
+        let second = scope.spawn(|| answer(&shared, cpus[1]));
+        let first = scope.spawn(|| bounce(&shared, cpus[0]));
         let crashed = |_| Error::driver("a thread that bounces a cache line has panicked");
         let found = first.join().map_err(crashed)?;
         second.join().map_err(crashed)??;
@@ -72,41 +79,59 @@ fn measure(cpus: [usize; 2]) -> Result<Pair, Error> {
 }
 
 /// Waits for odd numbers and stores the next one, until it is over.
-fn answer(word: &AtomicU32, cpu: usize) -> Result<(), Error> {
+fn answer(shared: &Shared, cpu: usize) -> Result<(), Error> {
+    let word = &shared.word.0;
     let pinned = pin_thread(cpu);
-    word.store(if pinned.is_ok() { 0 } else { OVER }, Ordering::Release);
+    shared.is_over.0.fetch_or(pinned.is_err(), Ordering::Release);
+    word.store(0, Ordering::Release);
     pinned?;
     loop {
         match word.load(Ordering::Acquire) {
-            OVER => return Ok(()),
             number if number % 2 == 1 => word.store(number + 1, Ordering::Release),
+            _ if shared.is_over.0.load(Ordering::Relaxed) => return Ok(()),
             _ => {}
         }
     }
 }
 
 /// Stores odd numbers and waits for the answers; nothing where the other thread cannot.
-fn bounce(word: &AtomicU32, cpu: usize) -> Result<Vec<f64>, Error> {
+fn bounce(shared: &Shared, cpu: usize) -> Result<Vec<f64>, Error> {
     let pinned = pin_thread(cpu);
-    while word.load(Ordering::Acquire) == ABSENT {}
-    if pinned.is_err() || word.load(Ordering::Acquire) == OVER {
-        word.store(OVER, Ordering::Release);
-        pinned?;
-        return Ok(Vec::new());
-    }
-    let (until_ns, mut found) = (now_ns() + PAIR_NS, Vec::with_capacity(BURSTS));
-    let mut began_ns = now_ns();
-    while found.len() < BURSTS && began_ns < until_ns {
-        for round in 0..ROUNDS {
-            word.store(2 * round + 1, Ordering::Release);
-            while word.load(Ordering::Acquire) != 2 * round + 2 {}
+    let mut found = Vec::with_capacity(BURSTS);
+    let until_ns = now_ns() + PAIR_NS;
+    if pinned.is_ok() && wait_for(&shared.word.0, 0, until_ns) {
+        let mut began_ns = now_ns();
+        while found.len() < BURSTS
+            && began_ns < until_ns
+            && !shared.is_over.0.load(Ordering::Acquire)
+            && play_rounds(&shared.word.0, until_ns)
+        {
+            let ended_ns = now_ns();
+            found.push((ended_ns - began_ns) as f64 / f64::from(2 * ROUNDS));
+            began_ns = ended_ns;
         }
-        let ended_ns = now_ns();
-        found.push((ended_ns - began_ns) as f64 / f64::from(2 * ROUNDS));
-        began_ns = ended_ns;
     }
-    word.store(OVER, Ordering::Release);
-    Ok(found)
+    shared.is_over.0.store(true, Ordering::Release);
+    pinned.map(|()| found)
+}
+
+/// One burst; false where the other thread has no core.
+fn play_rounds(word: &AtomicU32, until_ns: u64) -> bool {
+    (0..ROUNDS).all(|round| {
+        word.store(2 * round + 1, Ordering::Release);
+        wait_for(word, 2 * round + 2, until_ns)
+    })
+}
+
+fn wait_for(word: &AtomicU32, wanted: u32, until_ns: u64) -> bool {
+    let mut polls: u32 = 0;
+    while word.load(Ordering::Acquire) != wanted {
+        polls = polls.wrapping_add(1);
+        if polls % POLLS == 0 && now_ns() > until_ns {
+            return false;
+        }
+    }
+    true
 }
 
 #[cfg(test)]
