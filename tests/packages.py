@@ -76,7 +76,9 @@ PACKAGES = {
     "host/probes": _package(
         "one file per thing of the host that is watched", "record host/processes"
     ),
-    "host/controls": _package("one file per thing of the host that is held still", "record builds host/processes"),
+    "host/controls": _package(
+        "one file per thing of the host that is held still", "record builds host/processes"
+    ),
     "profile": _package(
         "where instructions, CPU time and waits for locks went: counts by function, the layers of"
         " functions",

@@ -15,7 +15,7 @@ from dyno.judge.analysis.block_pairs import BLOCKS_LEAST, BlockPair, compare_blo
 from dyno.judge.analysis.sentence import build_result_clause
 from dyno.judge.stats.interval import compute_t_interval
 from dyno.judge.stats.simulate import compute_clopper_pearson
-from dyno.numbers import format_percent, format_quantity
+from dyno.numbers import format_count, format_percent, format_quantity
 from dyno.record import Comparison, Finding, Verdict
 from dyno.record.crash import CrashRun, CrashSide
 from dyno.record.verdict import Overall, find_overall
@@ -105,7 +105,7 @@ def describe_losses(side: CrashSide, is_silent: bool) -> str:
     not recover are not among these.
     """
     plays = side.plays
-    kills = f"{len(plays)} kill{'s' * (len(plays) != 1)}"
+    kills = format_count(len(plays), "kill")
     asked = sum(it.acknowledged for it in plays if not it.failure)
     losing = sum(it.loses for it in plays)
     lost, torn = (sum(getattr(it, name) for it in plays) for name in COUNTS)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from dyno.numbers import format_count
 from dyno.record import RunSummary
 from dyno.record.differ import DIFFER_RECORD, DifferRun
 from dyno.runs.run_folder import Instrument, RunProgress, read_json
@@ -47,7 +48,7 @@ class Differ(Instrument):
         """Its scripts so far."""
         run = read_json(DifferRun, path / DIFFER_RECORD)
         found = len(run.open_finds)
-        told = f"{run.name}: {found} difference{'s' * (found != 1)}"
+        told = f"{run.name}: {format_count(found, 'difference')}"
         return RunProgress(told, played=(run.scripts, "script"))
 
 
