@@ -217,6 +217,8 @@ def _read_locks(
             longer = watched[0].cycle_ns / by_place[at, few, False].cycle_ns if watched[0] else 1.0
             if use := _read_lock((kind, name), watched, max(1.0, longer), demand):
                 found.append(use)
+        if not found:
+            continue
         moved_ns = WAYS[1] * (run.line.ns if run.line else 0.0)
         most_ns = max(acquired * moved_ns + (held_ns or 0.0) for acquired, held_ns in found)
         if most_ns < SHARE_LEAST * demand.cpu_ns:
@@ -239,14 +241,14 @@ def _read_lock(
     """How often an operation takes a lock, and the ns that it holds it, with few and with many
     users watched: what is held is taken from few, whose operations are `longer` in all their parts
     for being watched; else from many; else it is inferred from what was waited. None where the lock
-    was not met.
+    was not met with many: each user may have one of its own.
     """
     both = [
         next((it for it in play.locks if (it.kind, it.name) == key), None) if play else None
         for play in watched
     ]
     known = [it for it in both if it is not None]
-    if not known:
+    if not known or (watched[1] is not None and both[1] is None):
         return None
     acquired = float(np.mean([it.acquisitions for it in known]))
     for use in known:
