@@ -66,7 +66,7 @@ _CLASS = (
 _WAITED = "(s.sum_timer_wait - s.count_star * s.min_timer_wait) DIV 1000"
 _LOCKS = (
     "s.event_name LIKE 'wait/synch/%' AND s.event_name NOT LIKE 'wait/synch/cond/%'"
-    " AND s.count_star > 0"
+    " AND s.count_star > 0 AND s.event_name NOT LIKE '%/trx_mutex'"  # each transaction's own
 )
 COUNTED_SQL = (
     f"SELECT {_CLASS}, CAST(s.object_instance_begin AS CHAR), s.count_star, {_WAITED}"
