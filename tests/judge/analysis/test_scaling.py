@@ -91,6 +91,16 @@ def test_what_is_held_is_inferred_from_waits_where_only_these_are_known() -> Non
     assert any("how long it holds lock is not known" in it for it in told)
 
 
+def test_a_lock_that_was_met_in_one_restart_of_three_is_in_no_forecast() -> None:
+    run = make_scale_run({"it": MadeSide(held={"lock": 8000.0})})
+    plays = [replace(it, locks=it.locks if it.restart == 0 else ()) for it in run.plays]
+    run = replace(run, plays=tuple(plays))
+    forecast = forecast_scaling(run)
+    assert forecast.candidates[0].demand.held_ns == {} and not forecast.candidates[0].full.name
+    told = [it.sentence for it in judge_scaling(run, forecast).list_findings("not checked")]
+    assert "it: lock in few restarts, and counts as nothing" in told
+
+
 def test_users_may_be_given_by_core() -> None:
     few = forecast_alone(make_scale_run({"it": MadeSide()}, users_per_core=1.0))
     many = forecast_alone(make_scale_run({"it": MadeSide()}))

@@ -90,6 +90,7 @@ class CandidateForecast:
     checks: tuple[HostCheck, ...]
     kinds: Mapping[str, LockKind]
     unknown: tuple[str, ...] = ()
+    seldom: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,7 @@ class _Needs:
     locks: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     kinds: dict[str, LockKind] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
+    seldom: list[str] = field(default_factory=list)
 
     @cached_property
     def widening(self) -> float:
@@ -217,11 +219,13 @@ def _read_locks(
             longer = watched[0].cycle_ns / by_place[at, few, False].cycle_ns if watched[0] else 1.0
             if use := _read_lock((kind, name), watched, max(1.0, longer), demand):
                 found.append(use)
-        if not found:
-            continue
         moved_ns = WAYS[1] * (run.line.ns if run.line else 0.0)
-        most_ns = max(acquired * moved_ns + (held_ns or 0.0) for acquired, held_ns in found)
+        most_ns = max((taken * moved_ns + (held_ns or 0.0) for taken, held_ns in found), default=0)
         if most_ns < SHARE_LEAST * demand.cpu_ns:
+            continue
+        if 2 * len(found) <= len(restarts):
+            # once in a while a background thread keeps its lock for long: no operation's demand
+            needs.seldom.append(name)
             continue
         both = {("shared", name), ("exclusive", name)} <= names.keys()
         label = f"{name}, {kind}" if both else name
@@ -305,6 +309,7 @@ def _forecast_side(run: ScaleRun, side: Candidate) -> CandidateForecast:
         checks=tuple(_check_here(run, side, needs, whole, draws)),
         kinds=needs.kinds,
         unknown=tuple(needs.unknown),
+        seldom=tuple(needs.seldom),
     )
 
 

@@ -120,6 +120,9 @@ def _list_locks(run: ScaleRun, forecast: ScaleForecast) -> Iterator[Finding]:
             yield Finding("locks", "not checked", told)
         elif missing:
             yield Finding("locks", "not checked", f"{name}: {missing}")
+        if found.seldom:
+            told = f"{name}: {', '.join(found.seldom)} in few restarts, and counts as nothing"
+            yield Finding("locks", "not checked", told)
     if run.line is None:
         told = "a cache line's way counts as nothing: one core, or cores too busy to measure it"
         yield Finding("cache lines", "not checked", told)
