@@ -60,7 +60,7 @@ def test_a_forecast_from_one_user_that_was_right_is_sound_and_else_doubtful() ->
     assert all(abs(it.off) < 0.03 for it in forecast.candidates[0].checks)
     wrong = make_scale_run({"it": MadeSide(off=0.7)})
     found = judge_scaling(wrong, forecast_scaling(wrong))
-    assert found.overall == "measured" and "+43 %" in found.doubts[0].sentence
+    assert found.overall == "measured" and "off by +42.9 % with 2 users" in found.doubts[0].sentence
 
 
 def test_where_a_candidate_overtakes_the_base() -> None:

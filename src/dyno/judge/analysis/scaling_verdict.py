@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dyno.judge.analysis.scaling import CORES, CandidateForecast, ScaleForecast
-from dyno.numbers import format_interval, format_percent, format_quantity
+from dyno.numbers import format_interval, format_percent, format_quantity, format_signed_percent
 from dyno.record import Finding, Verdict
 from dyno.record.run import LIMITS
 from dyno.record.scaling import ScaleRun
@@ -75,9 +75,10 @@ def format_idle(share: float) -> str:
 
 
 def describe_check(found: CandidateForecast) -> str:
-    """`A, forecast from one user: 2 users +3 %, 4 users −6 % of what was measured here`."""
-    parts = [f"{it.users} users {100 * it.off:+.0f} %" for it in found.checks]
-    return f"{found.side.name}, forecast from one user for this host: {', '.join(parts)} off"
+    """`A, forecast from one user, is off by +3.1 % with 2 users, −6.2 % with 4, measured here`."""
+    parts = [f"{format_signed_percent(100 * it.off)} % with {it.users}" for it in found.checks]
+    told = ", ".join([f"{parts[0]} users", *parts[1:]])
+    return f"{found.side.name}, forecast from one user, is off by {told}, measured here"
 
 
 def _list_checks(forecast: ScaleForecast) -> Iterator[Finding]:
