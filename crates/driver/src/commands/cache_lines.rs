@@ -127,7 +127,7 @@ fn wait_for(word: &AtomicU32, wanted: u32, until_ns: u64) -> bool {
     let mut polls: u32 = 0;
     while word.load(Ordering::Acquire) != wanted {
         polls = polls.wrapping_add(1);
-        if polls % POLLS == 0 && now_ns() > until_ns {
+        if polls.is_multiple_of(POLLS) && now_ns() > until_ns {
             return false;
         }
     }
