@@ -31,7 +31,9 @@ fn answer(
     type_name: fn(u32) -> String,
 ) -> Result<Answer, Error> {
     let outcome = send(session, sql);
-    if session.is_lost() {
+    // An answer that is too large is given up by us, and its connection with it.
+    let is_cut = matches!(&outcome, Err(error) if error.engine_code() == Some(TOO_LARGE));
+    if session.is_lost() && !is_cut {
         outcome?;
         return Err(Error::engine("the server ended the connection").code("lost"));
     }
