@@ -33,8 +33,10 @@ def test_a_fault_of_a_server_is_found_and_reduced(name: str, tmp_path: Path) -> 
         engines = make_both_sides(spec, folder)
         found = search(engines, FaultySide(engines[1], pattern, instead), tmp_path)
     assert found
+    # two tables, a function, a trigger, a row, its removal, a question: no fewer show a trigger's
+    most = 7 if "trigger" in name else 6
     for find in found:
-        assert len(find.script) <= 6 and find.is_whole, find.script
+        assert len(find.script) <= most and find.is_whole, find.script
         assert left in "\n".join(find.script)
         assert any(re.search(pattern, it) for it in find.script), find.script
 
