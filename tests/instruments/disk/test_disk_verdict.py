@@ -192,7 +192,7 @@ def test_show_and_report_tell_a_run_of_disks_again(
 def test_the_page_leads_with_the_verdict_and_draws_the_parts_of_a_requests_time() -> None:
     slow = compare(0.5)
     page = render(slow)
-    assert '<p class="box bad">/new is slower than /old' in page
+    assert "<h1>/new is slower than /old" in page
     assert page.count('<div class="shares">') == 2 and ">device</span>" in page
     assert "submit: 2.00 µs, device: 80.0 µs" in page and ">completion</span>" not in page
     holes = make_run([make_side(blocks=FileBlocks(0, 0, 64 * MB, 0, 100.0))])
