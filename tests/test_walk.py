@@ -35,22 +35,22 @@ OF_THE_WAY = (
 #: histories once it is judged, as its page is not.
 BESIDE = (
     "dyno.compare.history",
-    "dyno.instruments.crash",
     "dyno.instruments.instructions",
     "dyno.judge.analysis.counts",
     "dyno.judge.analysis.call_tree",
 )
 START = "dyno.cli.compare"
+#: Where `--crash` leads instead of to a comparison: another command's way.
+OTHER_WAY = "dyno.cli.crash"
 #: Fewer would be files of more than one concept. Nine of them say what changed: plans, counters,
 #: CPU time by layer, instructions; two ask what each side answers; one judges a
 #: rehearsal, one has the answers of a side that was played before, and one says when CPU time can
 #: carry the verdict.
 FILES_MAX = 58
 #: Back up from one package at the top of `src/dyno` to another; and from one package to another
-#: within them, too: whoever tries something, as the pilot does, looks at what came of it. Seven are
-#: met since `--crash` leads from the same command to another instrument.
-UPWARD_CALLS_MAX = 32
-CLIMBS_WITHIN_MAX = 41
+#: within them, too: whoever tries something, as the pilot does, looks at what came of it.
+UPWARD_CALLS_MAX = 25
+CLIMBS_WITHIN_MAX = 34
 
 Definition = ast.FunctionDef | ast.ClassDef
 #: A function and its module, and the class that it is a method of.
@@ -139,7 +139,7 @@ def walk() -> list[str]:
 
     def enter(place: Place) -> None:
         module, function, of = place
-        if function in seen:
+        if function in seen or module == OTHER_WAY:
             return
         seen.add(function)
         if module.startswith(OF_THE_WAY) and not module.startswith(BESIDE):

@@ -14,7 +14,7 @@ import dyno
 from dyno.cli import compare, run_words
 from dyno.engines import null
 
-FRAMES_MAX = 9
+FRAMES_MAX = 8
 PACKAGE = Path(dyno.__file__).parent
 
 

@@ -26,12 +26,6 @@ if TYPE_CHECKING:
 
 #: Those that `--count` counts, under valgrind, which is some 50 times slower.
 COUNT_EVENTS = 10_000
-#: Those that `--crash` takes.
-OF_CRASH = (
-    *("candidates", "is_crash", "workloads", "blocks", "margin", "seed"),
-    *("strict", "json_file", "formats"),
-)
-DEFAULT = click.core.ParameterSource.DEFAULT
 
 
 @click.command("compare", cls=HeadedCommand)
@@ -125,7 +119,9 @@ def command(**words: Any) -> int:
     dyno compare sqlite --factor journal_mode=wal,delete --factor aslr=on,off -w insert
     """
     if words["is_crash"]:
-        return _play_crashes(words)
+        from dyno.cli import crash
+
+        return crash.compare_crashes(words)
     asked = judged_run.read_asked(words)
     experiment = read_experiment(**words)
     try:
@@ -136,32 +132,6 @@ def command(**words: Any) -> int:
         print_error(failed)
         return judged_run.SKIP_EXIT
     return asked.choose_exit_code(verdict)
-
-
-def _play_crashes(words: Mapping[str, Any]) -> int:
-    """The same as `dyno crash` of several engines."""
-    from dyno.cli import crash
-    from dyno.instruments.crash.plan import CrashPlan
-
-    context = click.get_current_context()
-    for param in context.command.params:
-        name = str(param.name)
-        if name not in OF_CRASH and context.get_parameter_source(name) is not DEFAULT:
-            hint = "`dyno crash A B` has --torn, --within and --clients"
-            raise UsageError(f"a comparison of crashes takes no {param.opts[0]}", hint=hint)
-    if len(words["candidates"]) < 2 or len(words["workloads"]) > 1:
-        hint = "name the base, then candidates, and one of -w transactions and -w inserts"
-        raise UsageError("crashes of two candidates are compared, on one workload", hint=hint)
-    margin, seed = words["margin"], words["seed"]
-    plan = CrashPlan(
-        words["candidates"],
-        (*words["workloads"], crash.PLAYED)[0],
-        words["blocks"] or crash.TIMES,
-        seed=1 if seed is None else seed,
-        margin_percent=crash.MARGIN_PERCENT if margin is None else margin,
-        command=judged_run.quote_command(),
-    )
-    return crash.plan_and_play(plan, words)
 
 
 def read_experiment(**words: Any) -> Experiment:

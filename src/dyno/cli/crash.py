@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 #: What is played, how often, and the slowdown that matters, where nothing else is said.
 PLAYED, TIMES, MARGIN_PERCENT = "transactions", 20, 10.0
+#: What `dyno compare --crash` takes of `dyno compare`'s.
+OF_COMPARE = (
+    *("candidates", "is_crash", "workloads", "blocks", "margin", "seed"),
+    *("strict", "json_file", "formats"),
+)
 
 
 @click.command("crash")
@@ -85,10 +90,36 @@ def command(**words: Any) -> int:
     own = {name: words[name] for name in names}
     command = judged_run.quote_command()
     plan = CrashPlan(words["engines"], **own, margin_percent=words["margin"], command=command)
-    return plan_and_play(plan, words)
+    return _plan_and_play(plan, words)
 
 
-def plan_and_play(plan: CrashPlan, words: Mapping[str, Any]) -> int:
+def compare_crashes(words: Mapping[str, Any]) -> int:
+    """`dyno compare --crash`: the same as `dyno crash` of several engines, by `compare`'s words."""
+    from dyno.instruments.crash.plan import CrashPlan
+
+    context = click.get_current_context()
+    for param in context.command.params:
+        name = str(param.name)
+        is_said = context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+        if name not in OF_COMPARE and is_said:
+            hint = "`dyno crash A B` has --torn, --within and --clients"
+            raise UsageError(f"a comparison of crashes takes no {param.opts[0]}", hint=hint)
+    if len(words["candidates"]) < 2 or len(words["workloads"]) > 1:
+        hint = "name the base, then candidates, and one of -w transactions and -w inserts"
+        raise UsageError("crashes of two candidates are compared, on one workload", hint=hint)
+    margin, seed = words["margin"], words["seed"]
+    plan = CrashPlan(
+        words["candidates"],
+        (*words["workloads"], PLAYED)[0],
+        words["blocks"] or TIMES,
+        seed=1 if seed is None else seed,
+        margin_percent=MARGIN_PERCENT if margin is None else margin,
+        command=judged_run.quote_command(),
+    )
+    return _plan_and_play(plan, words)
+
+
+def _plan_and_play(plan: CrashPlan, words: Mapping[str, Any]) -> int:
     """Play a plan's kills and tell them; `words` say how it is told. Return the exit code."""
     from dyno.instruments.crash.plan import make_crash_folder, plan_crash_run
     from dyno.report.result import COMPARED, MEASURED

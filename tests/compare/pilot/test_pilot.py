@@ -20,7 +20,7 @@ from dyno.compare.pilot.connections import (
     summarize_load,
 )
 from dyno.compare.pilot.prepare import choose_pinning, prepare
-from dyno.instruments.time.brief_play import BRIEF, PilotContext, play_briefly
+from dyno.instruments.time.brief_play import BRIEF, PilotContext, open_engine
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.analysis.sentence import describe_conditions, describe_pilot
 from dyno.judge.audits import load_audits
@@ -297,8 +297,8 @@ def _faked() -> tuple[FakeSetup, RunDraft, PilotContext]:
 
 def test_a_pilot_plays_on_one_start_of_the_engine_and_one_load() -> None:
     setup, draft, context = _faked()
-    with play_briefly(draft, draft.workloads[0], draft.candidates[0], context) as play:
-        played = [play({"threads": count}) for count in ("1", "2")]
+    with open_engine(draft, draft.workloads[0], draft.candidates[0], context.tools) as opened:
+        played = [opened.play_briefly({"threads": count}) for count in ("1", "2")]
     assert [setup.journal.count(step) for step in ("start a", "stop a")] == [1, 1]
     assert [plan.commands for plan in setup.plans] == [("prepare",), ("run",), ("run",)]
     assert [plan.script.options.get("threads") for plan in setup.plans] == [None, "1", "2"]

@@ -27,7 +27,7 @@ from dyno.instruments.time.brief_play import (
     BRIEF,
     PilotContext,
     explain_not_brief,
-    play_briefly,
+    open_engine,
 )
 from dyno.judge.analysis.blocks import compute_foreign_ns, compute_shares
 from dyno.record import (
@@ -154,10 +154,10 @@ def _try_loads(
     to `TRIES` times while others work, and the quietest time counts.
     """
     found: dict[int, TriedLoad] = {}
-    with play_briefly(draft, workload, side, context, {"waiting": _Waiting()}) as play:
+    with open_engine(draft, workload, side, context.tools, {"waiting": _Waiting()}) as opened:
         for connections in numbers:
             for _ in range(TRIES):
-                played = play({THREADS: str(connections)})
+                played = opened.play_briefly({THREADS: str(connections)})
                 if any(tally.rested_ns for each in played.records for tally in each.streams):
                     return tuple(found.values())
                 load = summarize_load(

@@ -29,7 +29,7 @@ from dyno.instruments.time.brief_play import (
     RUN,
     PilotContext,
     explain_not_brief,
-    play_briefly,
+    open_engine,
 )
 from dyno.record import Candidate, Interleaving, PhaseRecord, Pilot, Slice, WorkloadPlan
 from dyno.runs.experiment import Workload
@@ -255,8 +255,8 @@ def _try_events(
     """Those of a brief play of one candidate; `_NotTried` where it fails, or does no event."""
     where = f"events of {workload.name} on {side.name}"
     try:
-        with play_briefly(draft, workload, side, context) as play:
-            played = play(brief.options)
+        with open_engine(draft, workload, side, context.tools) as opened:
+            played = opened.play_briefly(brief.options)
     except InternalError:
         raise
     except DynoError as failed:

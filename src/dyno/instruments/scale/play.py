@@ -19,12 +19,12 @@ from msgspec import structs
 
 from dyno import scratch
 from dyno.builds import Say
-from dyno.engines import MeasuresLocks, Server
+from dyno.engines import MeasuresLocks
 from dyno.errors import TrialFailed, UsageError, build_unknown_error
 from dyno.host.cache_lines import measure_line_transfer
-from dyno.instruments.time.brief_play import RUN, open_briefly
+from dyno.instruments.time.brief_play import RUN, OpenEngine, open_engine
 from dyno.instruments.time.cpu_samples import PhaseSampler
-from dyno.instruments.time.engine_session import EngineSession, SessionPart
+from dyno.instruments.time.engine_session import SessionPart
 from dyno.instruments.time.job import Tools
 from dyno.instruments.time.locks import watch_locks
 from dyno.instruments.time.run import sample_phases
@@ -240,9 +240,9 @@ class _RestartPlayer:
         """Its plays, and then those in which its locks are watched."""
         (workload,) = self.prepared.workloads
         place = self.prepared, workload
-        with open_briefly(*place, self.side, self.tools, sampler=self.sampler) as (session, server):
+        with open_engine(*place, self.side, self.tools, sampler=self.sampler) as opened:
             for users in self.run.users:
-                yield self._play(session, server, users)
+                yield self._play(opened, users)
         engine = self.prepared.engines[self.side.name]
         settings: dict[str, str] = {}
         if isinstance(engine, MeasuresLocks):
@@ -252,22 +252,20 @@ class _RestartPlayer:
         side = structs.replace(self.side, settings=settings | self.side.settings)
         with scratch.make_folder("play", scratch.find_temporary_folder()) as folder:
             own = lock_calls.build_environment(folder) if engine.embedded else {}
-            with open_briefly(*place, side, self.tools, environment=own) as (session, server):
+            with open_engine(*place, side, self.tools, environment=own) as opened:
                 for users in dict.fromkeys((self.run.users[0], self.run.users[-1])):
-                    yield self._play_watched(session, server, users, folder)
+                    yield self._play_watched(opened, users, folder)
 
-    def _play_watched(
-        self, session: EngineSession, server: Server, users: int, folder: Path
-    ) -> ScalePlay:
+    def _play_watched(self, opened: OpenEngine, users: int, folder: Path) -> ScalePlay:
         """A play with what the engine tells of its locks, or why it does not."""
         watch, unread = None, ""
         locks: tuple[LockUse, ...] = ()
         try:
-            watch = watch_locks(session.job.engine, server, folder)
+            watch = watch_locks(opened.session.job.engine, opened.server, folder)
         except TrialFailed as failed:
             unread = failed.sentence
         with closing(watch) if watch else nullcontext():
-            played = self._play(session, server, users)
+            played = self._play(opened, users)
             if watch:
                 try:
                     found = watch.end(played.operations, users)
@@ -276,10 +274,11 @@ class _RestartPlayer:
                     unread = failed.sentence
         return structs.replace(played, watched=True, locks=locks, unread=unread)
 
-    def _play(self, session: EngineSession, server: Server, users: int) -> ScalePlay:
+    def _play(self, opened: OpenEngine, users: int) -> ScalePlay:
+        session = opened.session
         seed = compute_trial_seed(self.run.run.seed, session.job.workload.name, self.restart)
         part = SessionPart((RUN,), seed, make_options(self.run.time_s, users))
-        session.play(server, part)
+        session.play(opened.server, part)
         return self._describe(part.phases[-1], users)
 
     def _describe(self, record: PhaseRecord, users: int) -> ScalePlay:

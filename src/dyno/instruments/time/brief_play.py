@@ -7,7 +7,7 @@ slices), and never for who is faster.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -77,34 +77,26 @@ class BriefPlay:
     resting_percent: float
 
 
-@contextmanager
-def play_briefly(
-    draft: RunDraft,
-    workload: WorkloadPlan,
-    side: Candidate,
-    context: PilotContext,
-    probes: Mapping[str, Probe] = MappingProxyType({}),
-) -> Iterator[Callable[[dict[str, str]], BriefPlay]]:
-    """A candidate on one load of its data: plays the workload briefly under options beside its own,
-    watched by `probes` too, as often as it is called.
+@dataclass
+class OpenEngine:
+    """A started engine with a workload's data, which is played on as often as it is asked for."""
 
-    A load that is slow is made once and kept for the first block, as in a trial.
-    """
-    with open_briefly(draft, workload, side, context.tools, probes) as (session, server):
-        resting: list[float] = []
+    session: EngineSession
+    server: Server
+    _resting_percent: float | None = None
 
-        def play(options: dict[str, str]) -> BriefPlay:
-            part = SessionPart((RUN,), session.job.seed, BRIEF | options)
-            session.play(server, part)
-            if not resting:
-                resting.append(_measure_resting_percent(server))
-            return BriefPlay(tuple(part.phases), session.controls.pinning, resting[0])
-
-        yield play
+    def play_briefly(self, options: Mapping[str, str]) -> BriefPlay:
+        """The workload under options beside its own."""
+        part = SessionPart((RUN,), self.session.job.seed, {**BRIEF, **options})
+        self.session.play(self.server, part)
+        if self._resting_percent is None:
+            self._resting_percent = _measure_resting_percent(self.server)
+        pinning = self.session.controls.pinning
+        return BriefPlay(tuple(part.phases), pinning, self._resting_percent)
 
 
 @contextmanager
-def open_briefly(
+def open_engine(
     draft: Prepared,
     workload: WorkloadPlan,
     side: Candidate,
@@ -112,9 +104,9 @@ def open_briefly(
     probes: Mapping[str, Probe] = MappingProxyType({}),
     sampler: PhaseSampler | None = None,
     environment: Mapping[str, str] = MappingProxyType({}),
-) -> Iterator[tuple[EngineSession, Server]]:
-    """A started engine with the workload's data, beside `probes` and `sampler`; its process has
-    `environment`, too. A load that is slow is made once, and kept.
+) -> Iterator[OpenEngine]:
+    """A candidate on one load of its data, watched by `probes` and `sampler`, too; its process has
+    `environment`. A load that is slow is made once and kept for the first block, as in a trial.
     """
     with make_temporary_run() as place, ExitStack() as stack:
         job = make_pilot_job(draft, workload, side, place, tools)
@@ -130,7 +122,7 @@ def open_briefly(
         with session.run_engine() as server:
             if not is_loaded:
                 session.play(server, SessionPart((PREPARE,), job.seed))
-            yield session, server
+            yield OpenEngine(session, server)
 
 
 def _measure_resting_percent(server: Server) -> float:
