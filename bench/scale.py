@@ -28,9 +28,9 @@ PLANTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("advisory lock, 100 of 400 µs", "postgres@18", (KNOWN, "lock_us=100", "free_us=300")),
     ("advisory lock, 300 of 500 µs", "postgres@18", (KNOWN, "lock_us=300", "free_us=200")),
     (
-        "advisory lock, asleep for 500 of 800 µs",
+        "advisory lock, asleep for 1,000 of 1,300 µs",
         "postgres@18",
-        (KNOWN, "how=sleep", "lock_us=500", "free_us=300"),
+        (KNOWN, "how=sleep", "lock_us=1000", "free_us=300"),
     ),
     ("GET_LOCK, 100 of 400 µs", "mysql@8.0", (KNOWN, "lock_us=100", "free_us=300")),
     ("GET_LOCK, 300 of 500 µs", "mysql@8.0", (KNOWN, "lock_us=300", "free_us=200")),

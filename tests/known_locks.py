@@ -13,7 +13,8 @@ from repository import ROOT
 from dyno import driver
 from dyno.driver.plan import Plan, Script
 from dyno.engines import MeasuresLocks, Server, find_engine
-from dyno.instruments.time.locks import LocksFound, watch_locks
+from dyno.host.probes import ProbeTarget
+from dyno.instruments.time.locks import LockProbe, LocksFound
 from dyno.profile import lock_calls
 from dyno.record import PhaseRecord
 from dyno.runs.experiment.candidates import parse_candidate
@@ -45,14 +46,11 @@ def play_known_lock(
         around = lock_calls.build_environment(Path(folder)) if engine.embedded else {}
         try:
             _play(server, home, Script(script, words), "prepare", {})
-            watch = watch_locks(engine, server, Path(folder))
-            assert watch
-            try:
-                run, told_us = _play(server, home, Script(script, words), "run", around)
+            probe = LockProbe(engine, Path(folder))
+            with probe.watch(server):
+                run, told_us = _play(server, home, Script(script, words), "run", around, probe)
                 operations = sum(stream.done + stream.warmup for stream in run.streams)
-                found = watch.end(operations, users)
-            finally:
-                watch.close()
+                found = probe.describe(operations, users)
             rate_per_s = operations * 1e9 / (run.ended_ns - run.started_ns)
             return KnownPlay(found, rate_per_s, told_us / operations)
         finally:
@@ -60,7 +58,12 @@ def play_known_lock(
 
 
 def _play(
-    server: Server, home: Path, script: Script, command: str, around: Mapping[str, str]
+    server: Server,
+    home: Path,
+    script: Script,
+    command: str,
+    around: Mapping[str, str],
+    probe: LockProbe | None = None,
 ) -> tuple[PhaseRecord, int]:
     plan = Plan(server.session, script, 7, (command,))
     records: list[PhaseRecord] = []
@@ -69,6 +72,8 @@ def _play(
         while not isinstance(event := process.read_event(driver.Limit("it", 60)), driver.End):
             if isinstance(event, PhaseRecord):
                 records.append(event)
+            if probe and isinstance(event, driver.Ready | driver.Answered):
+                probe.sample(ProbeTarget(server.pid or process.pid, process.pid, home))
             if not isinstance(event, driver.Progress):
                 process.go()
     return records[-1], event.counters.get("held_us", 0)

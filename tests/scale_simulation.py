@@ -57,6 +57,8 @@ class Simulation:
             self.now, _, number, what = heapq.heappop(self.events)
             if what == "synced":
                 self.end_sync()
+            elif what == "woken":
+                self.wake(number)
             else:
                 self.end_step(number, what)
             if not began_ns and self.done >= warm:
@@ -114,6 +116,10 @@ class Simulation:
         self.advance(number)
         self.go_on(number)
 
+    def wake(self, number: int) -> None:
+        self.advance(number)
+        self.ready.append(number)
+
     def advance(self, number: int) -> None:
         thread = self.threads[number]
         thread.at = (thread.at + 1) % len(thread.steps)
@@ -134,8 +140,11 @@ class Simulation:
                 lock = self.locks[name]
                 lock.holder = lock.waiting.popleft() if lock.waiting else None
                 if lock.holder is not None:
-                    self.advance(lock.holder)
-                    self.ready.append(lock.holder)
+                    wakeup_ns = self.cores.wakeup_ns if name in self.demand.granted else 0.0
+                    if wakeup_ns:
+                        self.after(self.random.expovariate(1 / wakeup_ns), lock.holder, "woken")
+                    else:
+                        self.wake(lock.holder)
             elif kind == "acquire":
                 lock = self.locks[name]
                 if lock.holder is not None:

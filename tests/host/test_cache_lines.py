@@ -7,7 +7,21 @@ import os
 import pytest
 
 from dyno.errors import TrialFailed
-from dyno.host.cache_lines import CorePair, combine_pairs, measure_line_transfer
+from dyno.host.cache_lines import (
+    CorePair,
+    combine_pairs,
+    combine_wakeups,
+    measure_core_pairs,
+)
+
+
+def test_a_wake_up_is_the_mean_without_what_was_taken_away() -> None:
+    one = CorePair((0, 1), (), (*[10_000] * 45, *[20_000] * 45, *[900_000] * 10))
+    two = CorePair((0, 2), (), tuple([40_000] * 100))
+    found = combine_wakeups((one, two))
+    assert found and found.ns == 27_500.0
+    assert 13_000 < found.low_ns < 15_000 and found.high_ns == 40_000.0
+    assert combine_wakeups(()) is None and combine_wakeups((make_pair(1.0),)) is None
 
 
 def make_pair(*bursts: float, second: int = 1) -> CorePair:
@@ -38,8 +52,11 @@ def test_cores_that_were_not_to_be_had_are_said() -> None:
 
 def test_the_driver_measures_the_cores_that_we_may_run_on() -> None:
     cores = len(os.sched_getaffinity(0))
+    pairs = measure_core_pairs()
+    woken = combine_wakeups(pairs)
+    assert (woken is None) == (cores == 1)
     try:
-        found = measure_line_transfer()
+        found = combine_pairs(pairs)
     except TrialFailed as busy:
         assert "was not measured" in str(busy) and cores > 1
         return

@@ -131,15 +131,17 @@ BESIDE = "beside"
 
 @dataclass(frozen=True)
 class LockQuestions:
-    """What a server is asked of its locks. Rows begin with a lock's class, `exclusive` or `shared`,
+    """What a server is asked of its locks. Rows begin with a lock's class, its kind (`LockKind`),
     and which of the class it is (empty: there is one).
 
-    `held` answers how many hold each now, and how many wait for it; `counted` how often it was
-    taken and the ns that were waited for it since it was made; empty where nothing is counted.
-    `asker` answers the kernel's number of the thread that serves the session; empty where that is
-    not known, or not of this host.
+    `prepare` comes first in the session, so that planning is no part of a sample. `held` answers
+    how many hold each now, and how many wait for it; `counted` how often it was taken and the ns
+    that were waited for it since it was made; empty where nothing is counted. `asker` answers the
+    kernel's number of the thread that serves the session; empty where that is not known, or not of
+    this host.
     """
 
+    prepare: tuple[str, ...]
     held: str
     counted: str
     asker: str

@@ -13,9 +13,10 @@ from dyno.record.trial import Metric
 #: The record of such a run in its folder.
 SCALING_RECORD = "scaling.json"
 
-#: `exclusive`: one holder at a time; `shared`: any number of them, but each acquisition writes the
-#: lock's own cache line, as a counter's increment does.
-LockKind = Literal["exclusive", "shared"]
+#: `exclusive`: one holder at a time, and free for whoever runs when it is released; `granted`: the
+#: same, but handed to who waits for it, who must wake up first; `shared`: any number of holders,
+#: but each acquisition writes the lock's own cache line, as a counter's increment does.
+LockKind = Literal["exclusive", "granted", "shared"]
 
 
 class LockUse(Record):
@@ -102,11 +103,25 @@ class LineTransfer(Record):
         require(holds, "low_ns, ns and high_ns", "above 0, in this order")
 
 
+class WakeUp(Record):
+    """How long a sleeping thread takes to run on another core once it is woken: the mean, with its
+    95 % interval.
+    """
+
+    ns: Finite
+    low_ns: Finite
+    high_ns: Finite
+
+    def __post_init__(self) -> None:
+        holds = 0 < self.low_ns <= self.ns <= self.high_ns
+        require(holds, "low_ns, ns and high_ns", "above 0, in this order")
+
+
 class ScaleRun(Record):
     """A run of `dyno scale`: each of `restarts` plays every one of `users` for `time_s` with each
     candidate of `run`, and its locks are watched with the fewest and the most of them. A forecast
     has `users_per_core` (None: as many as it takes); `machine` is what it is for, where it is not
-    this host, and `line` how long a cache line takes there.
+    this host, and `line` how long a cache line takes there. `wakeup` is this host's in any case.
     """
 
     run: Run
@@ -117,6 +132,7 @@ class ScaleRun(Record):
     line: LineTransfer | None = None
     machine: str = ""
     users_per_core: Finite | None = None
+    wakeup: WakeUp | None = None
     schema: Int64 = SCHEMA
 
     def __post_init__(self) -> None:

@@ -96,8 +96,8 @@ def _build_document(run: ScaleRun, forecast: ScaleForecast, verdict: Verdict) ->
         for it in verdict.findings
     ]
     caption = (
-        "Forecast, not measured. Dots' intervals hold the spread of restarts, the time of a cache "
-        "line's way and the CPU time of an operation with few and with many users."
+        "Forecast, not measured. Dots' intervals hold the spread of restarts, the times of a cache "
+        "line's way and of a wake-up, and an operation's CPU time with few and with many users."
     )
     return [
         doc.Heading("Forecast", "verdict"),
@@ -180,7 +180,7 @@ def _list_needs(run: ScaleRun, found: CandidateForecast) -> Iterator[doc.Block]:
     ]
     yield doc.RowTable(doc.make_columns("layer", "CPU time"), rows)
     locks: list[doc.TableRow] = [
-        (name, "exclusive", f"{demand.acquired[name]:.3g}", write(ns, "ns"))
+        (name, found.kinds[name], f"{demand.acquired[name]:.3g}", write(ns, "ns"))
         for name, ns in sorted(demand.held_ns.items(), key=lambda it: -it[1])
     ]
     shared = sorted(demand.transfers.items(), key=lambda it: -it[1])
@@ -248,4 +248,10 @@ def _list_basis(run: ScaleRun) -> list[str]:
             f"A cache line's way from core to core {where}takes {run.line.ns:.0f} ns [{ns}]"
             f" ({run.line.source})."
         )
+    if run.wakeup:
+        took, low, high = (
+            numbers.format_quantity(it, "ns")
+            for it in (run.wakeup.ns, run.wakeup.low_ns, run.wakeup.high_ns)
+        )
+        told.append(f"A thread that is woken here runs after {took} [{low}, {high}].")
     return told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from dyno.instruments.time.locks import (
     Counts,
     LockSamples,
     compute_uses,
+    divide_cores,
+    place_threads,
     select_uses,
-    serve_first,
     watch_locks,
 )
 from dyno.record.scaling import LockUse
@@ -78,7 +80,7 @@ def test_writers_of_a_read_write_lock_stand_beside_all_who_take_it() -> None:
 def test_the_locks_that_matter_come_first_and_the_others_are_counted() -> None:
     often = [LockUse(f"lock {n}", "exclusive", 1.0, 1_000.0 * n) for n in range(MOST + 2)]
     seldom = LockUse("seldom", "shared", 0.001, 9e9)
-    found = select_uses([*often, seldom], ("atomics",))
+    found = select_uses([*often, seldom], ("atomics",), 2)
     assert [each.name for each in found.uses[:2]] == [f"lock {MOST + 1}", f"lock {MOST}"]
     assert len(found.uses) == MOST
     assert found.unseen == ("atomics", "2 more locks, which take less of an operation's time")
@@ -86,16 +88,29 @@ def test_the_locks_that_matter_come_first_and_the_others_are_counted() -> None:
 
 def test_an_embedded_engine_that_did_not_count_is_said(tmp_path: Path) -> None:
     engine = Engine(lambda session, statements: [])
-    watch = watch_locks(
-        engine, engine.start(engine.program("0", {}, print), tmp_path, {}), tmp_path
-    )
+    server = engine.start(engine.program("0", {}, print), tmp_path, {})
+    watch = watch_locks(engine, server, os.getpid(), tmp_path)
     assert watch
-    watch.close()
+    watch.stop()
     with pytest.raises(TrialFailed, match="did not count its locks"):
-        watch.end(1, 1)
+        watch.describe(1, 1)
+    watch.close()
 
 
-def test_no_thread_is_not_taken_for_the_caller() -> None:
-    before = os.sched_getscheduler(0)
-    assert not serve_first(0)
-    assert os.sched_getscheduler(0) == before
+def test_who_asks_has_a_core_of_its_own_where_there_are_several() -> None:
+    core, others = divide_cores()
+    assert not core & others and others
+    assert core | others == os.sched_getaffinity(0)
+    assert len(core) == (len(core | others) > 1)
+
+
+def test_threads_are_placed_but_for_some() -> None:
+    core, others = divide_cores()
+    with subprocess.Popen(["sleep", "60"]) as one, subprocess.Popen(["sleep", "60"]) as two:
+        try:
+            place_threads([one.pid, two.pid, 2**22], others, [two.pid])
+            assert os.sched_getaffinity(one.pid) == others
+            assert os.sched_getaffinity(two.pid) == core | others
+        finally:
+            one.kill()
+            two.kill()

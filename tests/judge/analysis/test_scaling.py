@@ -8,7 +8,9 @@ from scale_runs import MadeSide, make_scale_run
 
 from dyno.judge.analysis.scaling import WAYS, CandidateForecast, forecast_scaling
 from dyno.judge.analysis.scaling_verdict import judge_scaling
-from dyno.record.scaling import LineTransfer, LockUse, ScaleRun
+from dyno.record.scaling import LineTransfer, LockUse, ScaleRun, WakeUp
+
+WAKEUP = WakeUp(10_000.0, 8_000.0, 12_000.0)
 
 
 def forecast_alone(run: ScaleRun) -> CandidateForecast:
@@ -36,6 +38,18 @@ def test_a_lock_fills_where_its_share_of_an_operation_says() -> None:
     said = judge_scaling(run, forecast).sentence
     assert said.startswith("Forecast, not measured: it does ")
     assert "lock lock fills first, at about" in said and "would do 19." in said
+
+
+def test_a_granted_lock_fills_sooner_by_the_wake_ups_of_who_gets_it() -> None:
+    run = replace(make_scale_run({"it": MadeSide(held={"lock": 5000.0})}), wakeup=WAKEUP)
+    plain = forecast_alone(run).points[-1].rate_per_s.middle
+    plays = [
+        replace(it, locks=[replace(lock, kind="granted") for lock in it.locks]) for it in run.plays
+    ]
+    handed = forecast_alone(replace(run, plays=tuple(plays))).points[-1].rate_per_s
+    assert plain == pytest.approx(1e9 / 5120, rel=0.01)
+    assert handed.middle == pytest.approx(1e9 / (5120 + 2 * WAKEUP.ns), rel=0.01)
+    assert handed.low < handed.middle < handed.high
 
 
 def test_a_shared_lock_fills_by_its_line() -> None:

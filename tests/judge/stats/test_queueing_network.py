@@ -31,13 +31,22 @@ CASES = {
         8,
         48,
     ),
+    "a granted lock, two users": (Demand(C, {"a": 0.3 * C}, granted=frozenset("a")), 2, 2),
+    "a granted lock, many users": (Demand(C, {"a": 0.1 * C}, granted=frozenset("a")), 4, 16),
+    "a granted lock and a plain one": (
+        Demand(C, {"a": 0.1 * C, "b": 0.1 * C}, granted=frozenset("a"), delay_ns=C),
+        8,
+        32,
+    ),
 }
+#: How long one sleeps on after it was woken.
+WAKEUP_NS = 0.2 * C
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_network_is_within_5_percent_of_its_simulation(name: str) -> None:
     demand, cores, users = CASES[name]
-    machine = Cores(cores, transfer_ns=1500.0)
+    machine = Cores(cores, transfer_ns=1500.0, wakeup_ns=WAKEUP_NS)
     rate, idle = Simulation(demand, machine, users, seed=1).run(4000)
     found = solve(demand, machine, users)
     assert found.rate == pytest.approx(rate, rel=0.05)
@@ -55,6 +64,15 @@ def test_a_lock_alone_lets_one_through_at_a_time() -> None:
     assert found.rate == pytest.approx(1 / (0.25 * C))
     assert found.used["a"] == pytest.approx(1.0)
     assert found.idle == pytest.approx(1 - 4 / 192, abs=0.01)
+
+
+def test_a_granted_lock_costs_a_wake_up_when_anybody_waits() -> None:
+    demand = Demand(C, {"a": 0.25 * C}, granted=frozenset("a"))
+    machine = Cores(192, wakeup_ns=C)
+    found = solve(demand, machine, 400)
+    assert found.rate == pytest.approx(1 / (1.25 * C))
+    assert found.used["a"] == pytest.approx(1.0)
+    assert solve(demand, machine, 1).rate == pytest.approx(1 / C)
 
 
 def test_with_cores_for_all_a_user_waits_for_nobody() -> None:

@@ -1,6 +1,6 @@
 """Locks that are held for a time that their holder tells: what each engine's measure makes of it.
 
-Figures may differ by chance and by what else runs here; a factor of three is no chance.
+Figures may differ by chance and by what else runs here; a factor of two is no chance.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from repository import ROOT
 from dyno.builds.compiler import Recipe, compile_library
 from dyno.record.scaling import LockUse
 
-FACTOR = 3.0
+FACTOR = 2.0
 #: By engine: what the lock is called.
 NAMES = {
     "postgres@12": "advisory lock 0 62",
@@ -30,7 +30,7 @@ KV = {"script": str(ROOT / "src/dyno/workloads/kv.lua")}
 
 def find_lock(uses: tuple[LockUse, ...], name: str) -> float:
     """The ns that the lock is held, which each operation takes once."""
-    (found,) = [each for each in uses if each.name.startswith(name) and each.kind == "exclusive"]
+    (found,) = [each for each in uses if each.name.startswith(name) and each.kind != "shared"]
     assert found.held_ns is not None
     assert abs(found.acquisitions - 1) < 0.1
     return found.held_ns
@@ -39,7 +39,7 @@ def find_lock(uses: tuple[LockUse, ...], name: str) -> float:
 @pytest.mark.parametrize(("text", "name"), NAMES.items(), ids=NAMES)
 def test_a_lock_is_held_as_long_as_its_holder_says(text: str, name: str) -> None:
     how = "spin" if text == "sqlite" else "sleep"
-    options = {"time": 3, "lock_us": 2000, "free_us": 500, "how": how}
+    options = {"time": 3, "lock_us": 2000, "free_us": 1000, "how": how}
     with made_home() as home:
         play = play_known_lock(text, home, options)
     assert play.held_us > 0

@@ -1,11 +1,13 @@
-//! `dyno-driver cache-lines`: how long a cache line takes from one core to another.
+//! `dyno-driver cache-lines`: how long a cache line takes from one core to another, and how long a
+//! thread that sleeps there takes to run once it is woken.
 //!
 //! Two threads, each pinned to its core, store into one word in turn and wait for each other's
 //! store. They wait by plain loads: a pause instruction takes longer than the line on some cores.
+//! Then the second sleeps between the stores, and the first works for a while before each.
 
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::thread;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::thread::{self, Thread};
 
 use rustix::thread::{CpuSet, sched_getaffinity};
 use serde::Serialize;
@@ -24,6 +26,9 @@ const BURSTS: usize = 301;
 const ROUNDS: u32 = 400;
 /// Polls after which one who waits looks at the clock: more than any line takes.
 const POLLS: u32 = 1 << 16;
+/// Wake-ups of a pair, and how long the one who wakes works before each: the other core rests.
+const WAKEUPS: usize = 200;
+const BETWEEN_WAKEUPS_NS: u64 = 300_000;
 /// The second thread is not there yet: no round's number.
 const ABSENT: u32 = u32::MAX;
 
@@ -42,6 +47,8 @@ struct Pair {
     cpus: [usize; 2],
     /// Half a round trip, the mean of each burst.
     one_way_ns: Vec<f64>,
+    /// From before each wake-up until who slept has read the clock.
+    wakeup_ns: Vec<u64>,
 }
 
 /// Measures pairs of the cores that we may run on; none where that is one core.
@@ -67,15 +74,59 @@ fn spread(cpus: &[usize]) -> Vec<[usize; 2]> {
 fn measure(cpus: [usize; 2]) -> Result<Pair, Error> {
     let shared =
         Shared { word: Line(AtomicU32::new(ABSENT)), is_over: Line(AtomicBool::new(false)) };
+    let crashed = |_| Error::driver("a thread that bounces a cache line has panicked");
     let one_way_ns = thread::scope(|scope| {
         let second = scope.spawn(|| answer(&shared, cpus[1]));
         let first = scope.spawn(|| bounce(&shared, cpus[0]));
-        let crashed = |_| Error::driver("a thread that bounces a cache line has panicked");
         let found = first.join().map_err(crashed)?;
         second.join().map_err(crashed)??;
         found
     })?;
-    Ok(Pair { cpus, one_way_ns })
+    let rings = &Rings { asked: AtomicUsize::new(0), woken_ns: AtomicU64::new(0) };
+    let wakeup_ns = thread::scope(|scope| {
+        let sleeper = scope.spawn(|| sleep(rings, cpus[1]));
+        let woken = sleeper.thread().clone();
+        let waker = scope.spawn(move || wake(rings, cpus[0], &woken));
+        let found = waker.join().map_err(crashed)?;
+        sleeper.join().map_err(crashed)??;
+        found
+    })?;
+    Ok(Pair { cpus, one_way_ns, wakeup_ns })
+}
+
+/// Which wake-up was asked for, and when the last one was over: 0 while it is not.
+struct Rings {
+    asked: AtomicUsize,
+    woken_ns: AtomicU64,
+}
+
+/// Sleeps until each wake-up, and says when it ran.
+fn sleep(rings: &Rings, cpu: usize) -> Result<(), Error> {
+    let pinned = pin_thread(cpu);
+    for number in 1..=WAKEUPS {
+        while rings.asked.load(Ordering::Acquire) < number {
+            thread::park();
+        }
+        rings.woken_ns.store(now_ns(), Ordering::Release);
+    }
+    pinned
+}
+
+/// Wakes the other; it ends in any case, since a wake-up does not depend on who gets a core when.
+fn wake(rings: &Rings, cpu: usize, sleeper: &Thread) -> Result<Vec<u64>, Error> {
+    let pinned = pin_thread(cpu);
+    let mut found = Vec::with_capacity(WAKEUPS);
+    for number in 1..=WAKEUPS {
+        let until_ns = now_ns() + BETWEEN_WAKEUPS_NS;
+        while now_ns() < until_ns {}
+        rings.woken_ns.store(0, Ordering::Relaxed);
+        let began_ns = now_ns();
+        rings.asked.store(number, Ordering::Release);
+        sleeper.unpark();
+        while rings.woken_ns.load(Ordering::Acquire) == 0 {}
+        found.push(rings.woken_ns.load(Ordering::Acquire) - began_ns);
+    }
+    pinned.map(|()| found)
 }
 
 /// Waits for odd numbers and stores the next one, until it is over.

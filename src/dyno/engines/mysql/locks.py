@@ -40,14 +40,14 @@ _HELD = (
     " AND w.event_name LIKE 'wait/synch/cond/%' AND w.end_event_id IS NULL)"
 )
 USER_LOCKS_SQL = (
-    "SELECT CONCAT('user-level lock ', m.object_name), 'exclusive', '',"
+    "SELECT CONCAT('user-level lock ', m.object_name), 'granted', '',"
     " SUM(m.lock_status = 'GRANTED'), SUM(m.lock_status <> 'GRANTED')"
     " FROM performance_schema.metadata_locks m WHERE m.object_type = 'USER LEVEL LOCK'"
     " GROUP BY m.object_name"
 )
 #: Where no table tells of them.
 USER_WAITS_SQL = (
-    "SELECT 'user-level lock', 'exclusive', '', 0, COUNT(*)"
+    "SELECT 'user-level lock', 'granted', '', 0, COUNT(*)"
     " FROM information_schema.processlist WHERE state = 'User lock' AND id <> CONNECTION_ID()"
 )
 HELD_SQL = {
@@ -121,4 +121,7 @@ class TellsMysqlLocks:
         held += [] if "metadata_locks" in tables else [USER_WAITS_SQL]
         missing = (told for name, told in WITHOUT.items() if name not in tables)
         asker = ASKER_SQL if server.handle is not None and shown else ""
-        return LockQuestions(" UNION ALL ".join(held), COUNTED_SQL, asker, (*UNSEEN, *missing))
+        quoted = " UNION ALL ".join(held).replace("'", "''")
+        prepare = (f"PREPARE dyno_locks FROM '{quoted}'",)
+        unseen = (*UNSEEN, *missing)
+        return LockQuestions(prepare, "EXECUTE dyno_locks", COUNTED_SQL, asker, unseen)

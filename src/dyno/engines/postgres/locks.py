@@ -14,19 +14,20 @@ from dyno.engines import LockQuestions, Server
 _MODES = (
     "('ShareUpdateExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')"
 )
-#: Reading pg_locks takes the lock manager's own lightweight locks, and makes others wait for them.
-HELD_SQL = f"""
-SELECT 'LWLock ' || wait_event, 'exclusive', '', 0, count(*)
+#: A lock that is released goes to who waits longest (`ProcLockWakeup`); a lightweight one goes to
+#: whoever runs. Reading pg_locks takes the lock manager's own, and makes others wait for them.
+PREPARE_SQL = f"""
+PREPARE dyno_locks AS SELECT 'LWLock ' || wait_event, 'exclusive', '', 0, count(*)
 FROM pg_stat_get_activity(NULL) WHERE wait_event_type = 'LWLock'
   AND wait_event NOT IN ('LockManager', 'lock_manager') AND pid <> pg_backend_pid()
   AND backend_type IN ('client backend', 'parallel worker') GROUP BY wait_event
 UNION ALL SELECT CASE locktype WHEN 'advisory' THEN format('advisory lock %s %s', classid, objid)
-  ELSE format('%s lock of %s', locktype, relation::regclass) END, 'exclusive', '',
+  ELSE format('%s lock of %s', locktype, relation::regclass) END, 'granted', '',
   count(*) FILTER (WHERE granted), count(*) FILTER (WHERE NOT granted)
 FROM pg_locks WHERE pid <> pg_backend_pid() AND mode IN {_MODES}
   AND locktype IN ('advisory', 'relation', 'extend')
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) GROUP BY 1
-UNION ALL SELECT 'row lock', 'exclusive', '', 0, count(*) FROM pg_locks
+UNION ALL SELECT 'row lock', 'granted', '', 0, count(*) FROM pg_locks
 WHERE NOT granted AND locktype IN ('transactionid', 'tuple') HAVING count(*) > 0
 """
 UNSEEN = (
@@ -41,4 +42,4 @@ class TellsPostgresLocks:
 
     def choose_lock_questions(self, server: Server) -> LockQuestions:
         asker = "SELECT pg_backend_pid()" if server.handle is not None else ""
-        return LockQuestions(HELD_SQL, "", asker, UNSEEN)
+        return LockQuestions((PREPARE_SQL,), "EXECUTE dyno_locks", "", asker, UNSEEN)

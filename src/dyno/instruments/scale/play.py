@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterator
-from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,19 +20,19 @@ from dyno import scratch
 from dyno.builds import Say
 from dyno.engines import MeasuresLocks
 from dyno.errors import TrialFailed, UsageError, build_unknown_error
-from dyno.host.cache_lines import measure_line_transfer
+from dyno.host.cache_lines import combine_pairs, combine_wakeups, measure_core_pairs
 from dyno.instruments.time.brief_play import RUN, OpenEngine, open_engine
 from dyno.instruments.time.cpu_samples import PhaseSampler
 from dyno.instruments.time.engine_session import SessionPart
 from dyno.instruments.time.job import Tools
-from dyno.instruments.time.locks import watch_locks
+from dyno.instruments.time.locks import LockProbe
 from dyno.instruments.time.run import sample_phases
 from dyno.instruments.time.trial import compute_trial_seed
 from dyno.judge.analysis.blocks import compute_shares
 from dyno.judge.analysis.measures import count_operations
 from dyno.profile import lock_calls
 from dyno.record import Candidate, PhaseRecord
-from dyno.record.scaling import SCALING_RECORD, LineTransfer, LockUse, ScalePlay, ScaleRun
+from dyno.record.scaling import SCALING_RECORD, LineTransfer, ScalePlay, ScaleRun
 from dyno.runs.experiment import Experiment
 from dyno.runs.resolve.draft import Prepared
 from dyno.runs.resolve.experiment import list_changes_since, reopen_run
@@ -176,16 +175,16 @@ def prepare_scale(prepared: Prepared, words: ScaleWords, say: Say) -> ScaleRun:
             raise UsageError(f"{side.name} is not started by Dyno, or does no work", hint=hint)
     check_disk_space(prepared)
     machine = ""
-    line: LineTransfer | None
+    line: LineTransfer | None = None
+    say("measuring how long a cache line and a wake-up take from core to core")
+    pairs = measure_core_pairs()
     if words.machine:
         machine, line = find_machine(words.machine)
     else:
-        say("measuring how long a cache line takes from core to core")
         try:
-            line = measure_line_transfer()
+            line = combine_pairs(pairs)
         except TrialFailed as failed:  # the verdict says that lines count as nothing
             say(failed.sentence)
-            line = None
     return ScaleRun(
         prepared.run,
         words.users,
@@ -194,6 +193,7 @@ def prepare_scale(prepared: Prepared, words: ScaleWords, say: Say) -> ScaleRun:
         line=line,
         machine=machine,
         users_per_core=words.users_per_core or None,
+        wakeup=combine_wakeups(pairs),
     )
 
 
@@ -252,27 +252,20 @@ class _RestartPlayer:
         side = structs.replace(self.side, settings=settings | self.side.settings)
         with scratch.make_folder("play", scratch.find_temporary_folder()) as folder:
             own = lock_calls.build_environment(folder) if engine.embedded else {}
-            with open_engine(*place, side, self.tools, environment=own) as opened:
+            probe = LockProbe(engine, folder)
+            watched = {"locks": probe}
+            with open_engine(*place, side, self.tools, watched, environment=own) as opened:
                 for users in dict.fromkeys((self.run.users[0], self.run.users[-1])):
-                    yield self._play_watched(opened, users, folder)
-
-    def _play_watched(self, opened: OpenEngine, users: int, folder: Path) -> ScalePlay:
-        """A play with what the engine tells of its locks, or why it does not."""
-        watch, unread = None, ""
-        locks: tuple[LockUse, ...] = ()
-        try:
-            watch = watch_locks(opened.session.job.engine, opened.server, folder)
-        except TrialFailed as failed:
-            unread = failed.sentence
-        with closing(watch) if watch else nullcontext():
-            played = self._play(opened, users)
-            if watch:
-                try:
-                    found = watch.end(played.operations, users)
-                    locks, unread = found.uses, "; ".join(found.unseen)
-                except TrialFailed as failed:
-                    unread = failed.sentence
-        return structs.replace(played, watched=True, locks=locks, unread=unread)
+                    with probe.watch(opened.server):
+                        played = self._play(opened, users)
+                        found = probe.describe(played.operations, users)
+                    yield structs.replace(
+                        played,
+                        cores=found.cores,
+                        watched=True,
+                        locks=found.uses,
+                        unread="; ".join(found.unseen),
+                    )
 
     def _play(self, opened: OpenEngine, users: int) -> ScalePlay:
         session = opened.session

@@ -2,8 +2,8 @@
 its band, what fills first, and how far the forecast was off where it could be checked.
 
 The band has the spread of the restarts (drawn with replacement, widened as Student's t is for so
-few), the cache line's interval, the ways of it that an acquisition of a shared lock costs, and the
-CPU time of an operation from that of few users to that of many.
+few), the intervals of the cache line and of a wake-up, the ways of the line that an acquisition of
+a shared lock costs, and the CPU time of an operation from that of few users to that of many.
 """
 
 from __future__ import annotations
@@ -111,15 +111,16 @@ def forecast_scaling(run: ScaleRun) -> ScaleForecast:
 
 
 @dataclass(frozen=True)
-class _Draw:
+class Draw:
     """One choice of what is not known: restarts, between few and many users, the line's time and
-    its ways.
+    its ways, a wake-up's time.
     """
 
     restarts: tuple[int, ...]
     level: float
     line_ns: float
     ways: float
+    wakeup_ns: float
 
 
 @dataclass
@@ -144,7 +145,7 @@ class _Needs:
         quantile = stats.t.ppf((1 + LEVEL) / 2, count - 1) / stats.norm.ppf((1 + LEVEL) / 2)
         return float(quantile * math.sqrt(count / (count - 1)))
 
-    def estimate(self, values: Sequence[float], draw: _Draw) -> float:
+    def estimate(self, values: Sequence[float], draw: Draw) -> float:
         """The mean of the drawn restarts."""
         plain = float(np.mean(values))
         drawn = float(np.mean([values[at] for at in draw.restarts]))
@@ -152,7 +153,7 @@ class _Needs:
             return drawn
         return plain * float(np.clip((drawn / plain) ** self.widening, 0.2, 5.0))
 
-    def make_demand(self, draw: _Draw, here: bool) -> Demand:
+    def make_demand(self, draw: Draw, here: bool) -> Demand:
         """What an operation needs: on this host (`here`) client and server share the cores, and it
         is from one user alone; else the client is elsewhere.
         """
@@ -182,6 +183,7 @@ class _Needs:
             delay_ns=(0.0 if is_synced else rest_ns) + client_ns * (not here),
             syncs=syncs if is_synced else 0.0,
             sync_ns=rest_ns / syncs if is_synced else 0.0,
+            granted=frozenset(name for name in held_ns if self.kinds[name] == "granted"),
         )
 
 
@@ -211,7 +213,7 @@ def _read_locks(
     few, many = run.users[0], run.users[-1]
     by_place = {(it.restart, it.users, it.watched): it for it in plays}
     names = dict.fromkeys((lock.kind, lock.name) for it in plays for lock in it.locks)
-    demand = needs.make_demand(_Draw(tuple(range(len(restarts))), 0.0, 0.0, 1.0), here=True)
+    demand = needs.make_demand(Draw(tuple(range(len(restarts))), 0.0, 0.0, 1.0, 0.0), here=True)
     for kind, name in names:
         found = []
         for at in restarts:
@@ -232,7 +234,7 @@ def _read_locks(
         found += [found[-1]] * (len(restarts) - len(found))
         needs.locks[label] = [(acquired, held_ns or 0.0) for acquired, held_ns in found]
         needs.kinds[label] = kind
-        if kind == "exclusive" and not any(held_ns for _, held_ns in found):
+        if kind != "shared" and not any(held_ns for _, held_ns in found):
             needs.unknown.append(label)
 
 
@@ -267,18 +269,21 @@ def _read_lock(
     return acquired, estimate_held_ns(waited[1] - waited[0], demand, cores, most.users, acquired)
 
 
-def _list_draws(run: ScaleRun, count: int) -> tuple[_Draw, list[_Draw]]:
+def _list_draws(run: ScaleRun, count: int) -> tuple[Draw, list[Draw]]:
     """The middle, and draws about it."""
     rng = np.random.default_rng(run.run.seed)
     line = run.line
     low, middle, high = (line.low_ns, line.ns, line.high_ns) if line else (0.0, 0.0, 0.0)
-    whole = _Draw(tuple(range(count)), 0.5, middle, sum(WAYS) / 2)
+    woken = run.wakeup
+    wakeup_ns = (woken.low_ns, woken.ns, woken.high_ns) if woken else (0.0, 0.0, 0.0)
+    whole = Draw(tuple(range(count)), 0.5, middle, sum(WAYS) / 2, wakeup_ns[1])
     draws = [
-        _Draw(
+        Draw(
             tuple(int(it) for it in rng.integers(0, count, count)),
             float(rng.uniform()),
             float(rng.uniform(low, high)),
             float(rng.uniform(*WAYS)),
+            float(rng.uniform(wakeup_ns[0], wakeup_ns[2])),
         )
         for _ in range(DRAWS)
     ]
@@ -293,10 +298,8 @@ def _forecast_side(run: ScaleRun, side: Candidate) -> CandidateForecast:
     points = []
     for cores in CORES:
         users = choose_users(run, demand, cores)
-        middle = solve(demand, make_cores(run.line, cores, whole.line_ns), users)
-        drawn = [
-            solve(each, make_cores(run.line, cores, draw.line_ns), users) for each, draw in demands
-        ]
+        middle = solve(demand, make_cores(run.line, cores, whole), users)
+        drawn = [solve(each, make_cores(run.line, cores, draw), users) for each, draw in demands]
         rates = _make_band(1e9 * middle.rate, [1e9 * it.rate for it in drawn])
         points.append(
             ForecastPoint(cores, users, rates, _make_band(middle.idle, [it.idle for it in drawn]))
@@ -305,7 +308,7 @@ def _forecast_side(run: ScaleRun, side: Candidate) -> CandidateForecast:
         side=side,
         demand=demand,
         points=tuple(points),
-        full=find_first_full(run, demand, whole.line_ns),
+        full=find_first_full(run, demand, whole),
         checks=tuple(_check_here(run, side, needs, whole, draws)),
         kinds=needs.kinds,
         unknown=tuple(needs.unknown),
@@ -313,11 +316,11 @@ def _forecast_side(run: ScaleRun, side: Candidate) -> CandidateForecast:
     )
 
 
-def make_cores(line: LineTransfer | None, cores: int, line_ns: float) -> Cores:
+def make_cores(line: LineTransfer | None, cores: int, draw: Draw) -> Cores:
     """So many cores, a line's way apart."""
     if line is None:
-        return Cores(cores)
-    return Cores(cores, line_ns, line.far_ns, line.near_cores)
+        return Cores(cores, wakeup_ns=draw.wakeup_ns)
+    return Cores(cores, draw.line_ns, line.far_ns, line.near_cores, draw.wakeup_ns)
 
 
 def choose_users(run: ScaleRun, demand: Demand, cores: int) -> int:
@@ -335,11 +338,11 @@ def _make_band(middle: float, drawn: Sequence[float]) -> ForecastBand:
     return ForecastBand(middle, min(middle, float(low)), max(middle, float(high)))
 
 
-def find_first_full(run: ScaleRun, demand: Demand, line_ns: float) -> FirstFull:
+def find_first_full(run: ScaleRun, demand: Demand, draw: Draw) -> FirstFull:
     """The first lock or line that is full, at the least number of cores."""
 
     def find(cores: int) -> Solution:
-        machine = make_cores(run.line, cores, line_ns)
+        machine = make_cores(run.line, cores, draw)
         return solve(demand, machine, choose_users(run, demand, cores))
 
     def is_full(solution: Solution) -> bool:
@@ -359,13 +362,13 @@ def find_first_full(run: ScaleRun, demand: Demand, line_ns: float) -> FirstFull:
         held_ns={key: ns for key, ns in demand.held_ns.items() if key != name},
         transfers={key: times for key, times in demand.transfers.items() if key != name},
     )
-    machine, users = make_cores(run.line, most, line_ns), choose_users(run, demand, most)
+    machine, users = make_cores(run.line, most, draw), choose_users(run, demand, most)
     gain = solve(freed, machine, users).rate / solve(demand, machine, users).rate
     return FirstFull(name, high, gain)
 
 
 def _check_here(
-    run: ScaleRun, side: Candidate, needs: _Needs, whole: _Draw, draws: Sequence[_Draw]
+    run: ScaleRun, side: Candidate, needs: _Needs, whole: Draw, draws: Sequence[Draw]
 ) -> list[HostCheck]:
     """From one user to each other number of them, on the cores that they were played on; this
     host's lines are not known where the run is for another machine.
@@ -379,7 +382,8 @@ def _check_here(
         ]
         rates = []
         for it in (whole, *draws):
-            cores = Cores(plays[0].cores, 0.0 if run.machine else it.line_ns)
+            line_ns = 0.0 if run.machine else it.line_ns
+            cores = Cores(plays[0].cores, line_ns, wakeup_ns=it.wakeup_ns)
             rates.append(1e9 * solve(needs.make_demand(it, here=True), cores, users).rate)
         measured = float(np.mean([it.rate_per_s for it in plays]))
         found.append(HostCheck(users, _make_band(rates[0], rates[1:]), measured))

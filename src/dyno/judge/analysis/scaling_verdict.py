@@ -48,7 +48,7 @@ def describe_candidate(found: CandidateForecast, unit: str) -> str:
     full = found.full
     if not full.name:
         return f"{told}; up to {CORES[-1]} cores nothing that was measured fills but the cores."
-    kind = "lock" if found.kinds[full.name] == "exclusive" else "the cache line of"
+    kind = "the cache line of" if found.kinds[full.name] == "shared" else "lock"
     return (
         f"{told}; {kind} {full.name} fills first, at about {full.cores} cores, and without it "
         f"{CORES[-1]} cores would do {full.gain:.1f} times as much."

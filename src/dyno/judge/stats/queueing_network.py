@@ -14,6 +14,9 @@ share from what one operation needs.
   Here all who are at work go on at the same speed, which depends on their number alone, so the
   order of events is that of as many cores as users: that network has a product form, and its states
   are weighted by how long each lasts.
+- **Locks that are granted to who waits** rest while the next holder wakes up: such a station is
+  slower when anybody waits, which keeps the product form. Cores that many share make a wake-up
+  longer, too.
 - **Delays** (network, client elsewhere) and **group commit**, a sync that serves all who wait for
   it, lie around these, which are one load-dependent station to them. A sync's wait depends on the
   throughput: a fixed point.
@@ -49,7 +52,8 @@ OUTSIDE_LEAST = 1e-3
 class Demand:
     """What an operation needs: `cpu_ns` in all, of which it holds exclusive locks for `held_ns`,
     `acquired` times; `transfers` of each shared line; it waits `delay_ns` for nobody, and for
-    `syncs` that take `sync_ns`.
+    `syncs` that take `sync_ns`. A lock of `granted` is handed to who waits for it at its release;
+    any other is free then for whoever runs.
     """
 
     cpu_ns: float
@@ -59,18 +63,20 @@ class Demand:
     delay_ns: float = 0.0
     syncs: float = 0.0
     sync_ns: float = 0.0
+    granted: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Cores:
-    """So many, and how long a line takes between two of them; beyond `near_cores` a line lies as
-    likely on another socket as cores do, `far_ns` away.
+    """So many, how long a line takes between two of them, and from a wake-up until who slept runs;
+    beyond `near_cores` a line lies as likely on another socket as cores do, `far_ns` away.
     """
 
     count: int
     transfer_ns: float = 0.0
     far_ns: float | None = None
     near_cores: int | None = None
+    wakeup_ns: float = 0.0
 
     def compute_transfers_ns(self, at_work: Floats) -> Floats:
         """The mean time of a line's way to a core with so many at work, its own included."""
@@ -174,11 +180,20 @@ class _Inner:
             name: held_ns + demand.acquired.get(name, 0.0) * moved_ns
             for name, held_ns in demand.held_ns.items()
         }
+        self.wakeups_ns = {
+            name: demand.acquired.get(name, 1.0) * cores.wakeup_ns for name in demand.granted
+        }
         inside = sum(demand.held_ns.values())
         self.outside_ns = max(demand.cpu_ns - inside, OUTSIDE_LEAST * demand.cpu_ns)
-        self.longest_ns = max(self.held_ns.values(), default=0.0)
-        held = [each / self.longest_ns for each in self.held_ns.values() if each > 0]
-        self.counted = _count_states(held, users)
+        times = np.array(
+            [
+                (held_ns, self.wakeups_ns.get(name, 0.0))
+                for name, held_ns in self.held_ns.items()
+                if held_ns > 0
+            ]
+        ).reshape(-1, 2)
+        self.longest_ns = float(times.sum(axis=1).max(initial=0.0))
+        self.counted = _count_states(times / self.longest_ns, users)
 
     def solve(self, users: int) -> tuple[float, float, float]:
         """The throughput, how many cores are at work, and how many users are blocked."""
@@ -191,9 +206,10 @@ class _Inner:
         weights = np.exp(own - top)
         free_rate = np.exp(fewer - top).sum() / weights.sum() / self.longest_ns
         at_work = np.minimum(active, self.cores).astype(int)
-        lasting = weights * active / self.speeds[at_work - 1]
+        slowed_by = np.where(active > 0, active / self.speeds[at_work - 1], 1.0)
+        lasting = weights * slowed_by
+        slowed = lasting.sum() / weights.sum()
         lasting /= lasting.sum()
-        slowed = (weights / weights.sum() * active / self.speeds[at_work - 1]).sum()
         return (
             float(free_rate / slowed),
             float(lasting @ at_work),
@@ -244,15 +260,18 @@ def solve_lines(cpu_ns: float, lines_ns: Floats) -> Floats:
     return rates
 
 
-def _count_states(held: list[float], users: int) -> Floats:
-    """The log weight of so many locks that are held (rows) and users who are blocked: a lock's
-    generating function is 1 + h x / (1 - h y), where x counts holders and y those blocked.
+def _count_states(times: Floats, users: int) -> Floats:
+    """The log weight of so many locks whose holders work (rows) and users who are blocked. A lock
+    that is held for h, after a wake-up of w where anybody waits, has the generating function
+    1 + h x + h (h x y + w y²) / (1 - (h + w) y): x counts holders at work and y those blocked.
     """
-    counted = np.zeros((len(held) + 1, users + 1))
+    counted = np.zeros((len(times) + 1, users + 1))
     counted[0, 0] = 1.0
-    for each in held:
-        blocked = lfilter([each], [1.0, -each], counted, axis=1)
-        counted[1:] += blocked[:-1]
+    for held, wakeup in times:
+        waited_for = [1.0, -(held + wakeup)]
+        at_work = lfilter([held, -held * wakeup], waited_for, counted, axis=1)
+        counted += lfilter([0.0, 0.0, held * wakeup], waited_for, counted, axis=1)
+        counted[1:] += at_work[:-1]
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(counted))
 
@@ -269,5 +288,9 @@ def _weigh_populations(rates: Floats, users: int, waited_ns: float) -> Floats:
 def _describe(demand: Demand, inner: _Inner, rate: float, busy: float, blocked: float) -> Solution:
     running = max(1, round(busy))
     lines = zip(demand.transfers, inner.lines_ns[running - 1], strict=True)
-    used = {name: rate * held_ns for name, held_ns in (*inner.held_ns.items(), *lines)}
+    used = {name: rate * line_ns for name, line_ns in lines}
+    for name, held_ns in inner.held_ns.items():
+        # a wake-up is in it as often as the lock is in use when it is wanted
+        wakeup_ns = inner.wakeups_ns.get(name, 0.0)
+        used[name] = rate * held_ns / max(1 - rate * wakeup_ns, rate * held_ns)
     return Solution(rate, 1 - busy / inner.cores, used, blocked)
