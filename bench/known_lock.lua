@@ -15,7 +15,7 @@ pcall(ffi.cdef, "typedef struct { long s; long ns; } known_time;"
 
 local SPIN = {
   postgres = "SELECT known_spin(%d)",
-  mysql = "SELECT BENCHMARK(%d, SHA1('x'))",
+  mysql = "SELECT BENCHMARK(%d, SHA2('x', 256))",
   sqlite = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) "
     .. "SELECT COUNT(*) FROM n",
 }
@@ -34,9 +34,9 @@ local MADE = {
     "CREATE FUNCTION known_event(held INT, free INT, slept DOUBLE) RETURNS INT NOT DETERMINISTIC "
       .. "NO SQL BEGIN DECLARE x, us INT; DECLARE began DATETIME(6); "
       .. "SET x = GET_LOCK('known', 60); SET began = SYSDATE(6); "
-      .. "SET x = BENCHMARK(held, SHA1('x')); IF slept > 0 THEN SET x = SLEEP(slept); END IF; "
+      .. "SET x = BENCHMARK(held, SHA2('x', 256)); IF slept > 0 THEN SET x = SLEEP(slept); END IF; "
       .. "SET us = TIMESTAMPDIFF(MICROSECOND, began, SYSDATE(6)); SET x = RELEASE_LOCK('known'); "
-      .. "SET x = BENCHMARK(free, SHA1('x')); RETURN us; END",
+      .. "SET x = BENCHMARK(free, SHA2('x', 256)); RETURN us; END",
   },
   sqlite = {
     "CREATE TABLE known (id INTEGER PRIMARY KEY, k INTEGER)",

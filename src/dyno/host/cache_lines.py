@@ -10,9 +10,9 @@ a reader that polls is thrown back by each store: a virtual machine does not tel
 are such. It may run on other cores the next time, and a core that rests has a lower clock. A burst
 in which a core was taken away is long: each pair is judged by the median of its bursts.
 
-A thread that sleeps takes a while to run once it is woken, most of all on a core that rests: here
-the other one has worked for 0.3 ms. Of wake-ups the mean is told, since that is what a sum of them
-takes; the tenth that is longest is left out, in which a core was taken away.
+A thread that sleeps takes a while to run once it is woken, most of all on a core that has rested
+for long; here it rests while the other one works. Of wake-ups the mean is told, since that is what
+a sum of them takes; the tenth that is longest is left out, in which a core was taken away.
 """
 
 from __future__ import annotations

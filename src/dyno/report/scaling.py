@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dyno import numbers
 from dyno.judge.analysis.scaling import CORES, CandidateForecast, ScaleForecast
-from dyno.judge.analysis.scaling_verdict import format_idle, format_rate
+from dyno.judge.analysis.scaling_verdict import describe_full, format_idle, format_rate
 from dyno.record import Verdict
 from dyno.record.scaling import ScalePlay, ScaleRun
 from dyno.report import document as doc
@@ -83,6 +83,7 @@ def build_answer(run: ScaleRun, forecast: ScaleForecast, verdict: Verdict) -> do
     return [
         doc.Prose(f"{build_headline((), verdict)}.", tone, boxed=True),
         *(doc.Prose(it, tone, boxed=True) for it in list_reasons(verdict, ())),
+        *doc.list_prose(f"{describe_full(it)}." for it in forecast.candidates),
         *doc.list_prose(
             f"{it.sentence}." for it in verdict.list_findings("sound") if it.audit == "forecast"
         ),

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from scale_runs import MadeSide, make_scale_run
 
 from dyno.judge.analysis.scaling import WAYS, CandidateForecast, forecast_scaling
-from dyno.judge.analysis.scaling_verdict import judge_scaling
+from dyno.judge.analysis.scaling_verdict import describe_full, judge_scaling
 from dyno.record.scaling import LineTransfer, LockUse, ScaleRun, WakeUp
 
 WAKEUP = WakeUp(10_000.0, 8_000.0, 12_000.0)
@@ -36,8 +36,9 @@ def test_a_lock_fills_where_its_share_of_an_operation_says() -> None:
     assert found.full.gain == pytest.approx(192 * 20_000 / (1e9 / 5120), rel=0.02)
     assert found.points[-1].idle.middle > 0.9
     said = judge_scaling(run, forecast).sentence
-    assert said.startswith("Forecast, not measured: it does ")
-    assert "lock lock fills first, at about" in said and "would do 19." in said
+    assert said.startswith("Forecast, not measured: on 64 cores it does ")
+    full = describe_full(found)
+    assert full.startswith("it: lock lock fills first, at about") and "would do 19." in full
 
 
 def test_a_granted_lock_fills_sooner_by_the_wake_ups_of_who_gets_it() -> None:

@@ -18,7 +18,7 @@ FAR_OFF_PERCENT = 15.0
 LEFT_OUT = {
     "memory": "memory of several sockets (NUMA), caches and bandwidth that more users fill",
     "frequency": "cores that slow down where many are at work, and two threads of one core (SMT)",
-    "scheduler": "waking and moving threads beyond what that cost here, and spinning for locks",
+    "scheduler": "moving threads, spinning for locks, and the CPU time that waiting for one costs",
     "data": "locks of rows, and more data or connections than were played here",
 }
 
@@ -28,30 +28,32 @@ def judge_scaling(run: ScaleRun, forecast: ScaleForecast | None) -> Verdict:
     if forecast is None:
         told = f"{run.played} of {run.wanted} restarts are over."
         return Verdict("measured", told, False, (), (), ())
-    sentences = [describe_candidate(it, run.metric.unit) for it in forecast.candidates]
-    sentences += describe_crossings(forecast)
+    rates = [describe_rate(it, run.metric.unit) for it in forecast.candidates]
+    told = f"Forecast, not measured: on {TOLD_CORES} cores {', '.join(rates)}."
+    told = " ".join([told, *describe_crossings(forecast)])
     findings = (*_list_checks(forecast), *_list_noise(run), *_list_locks(run, forecast))
     left_out = (Finding(name, "not checked", told) for name, told in LEFT_OUT.items())
-    told = f"Forecast, not measured: {' '.join(sentences)}"
     return Verdict("measured", told, True, (), (*findings, *left_out), ())
 
 
-def describe_candidate(found: CandidateForecast, unit: str) -> str:
-    """`A does 812 k queries/s [700 k, 930 k] on 64 cores, few idle; lock X fills first, at
-    about 12 cores; without it 192 cores would do 2.1 times as much.`
+def describe_rate(found: CandidateForecast, unit: str) -> str:
+    """`A does 812 k queries/s [700 k, 930 k]`."""
+    rate = next(it.rate_per_s for it in found.points if it.cores == TOLD_CORES)
+    ends = format_interval(rate.low, rate.high, format_rate)
+    return f"{found.side.name} does {format_rate(rate.middle)} {unit} {ends}"
+
+
+def describe_full(found: CandidateForecast) -> str:
+    """`A: lock X fills first, at about 12 cores; without it 192 cores would do 2.1 times as much`
+    in the form of a clause.
     """
-    point = next(it for it in found.points if it.cores == TOLD_CORES)
-    ends = format_interval(point.rate_per_s.low, point.rate_per_s.high, format_rate)
-    rate = format_rate(point.rate_per_s.middle)
-    idle = format_idle(point.idle.middle)
-    told = f"{found.side.name} does {rate} {unit} {ends} on {point.cores} cores, {idle} idle"
-    full = found.full
+    name, full = found.side.name, found.full
     if not full.name:
-        return f"{told}; up to {CORES[-1]} cores nothing that was measured fills but the cores."
+        return f"{name}: up to {CORES[-1]} cores nothing that was measured fills but the cores"
     kind = "the cache line of" if found.kinds[full.name] == "shared" else "lock"
     return (
-        f"{told}; {kind} {full.name} fills first, at about {full.cores} cores, and without it "
-        f"{CORES[-1]} cores would do {full.gain:.1f} times as much."
+        f"{name}: {kind} {full.name} fills first, at about {full.cores} cores; "
+        f"without it {CORES[-1]} cores would do {full.gain:.1f} times as much"
     )
 
 
