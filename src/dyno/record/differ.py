@@ -15,6 +15,7 @@ DIFFER_RECORD = "differ.json"
 DifferenceClass = Literal[
     "crash",
     "hang",
+    "connection closed",
     "error on one side",
     "other error",
     "rows differ",

@@ -15,7 +15,7 @@ from dyno.report.result import Result
 
 #: What it does not look at, by the audit that looks at it elsewhere.
 UNSEEN = {
-    "concurrency": "sessions beside each other: each side is asked over one",
+    "concurrency": "isolation, locks and deadlocks: each side is asked over one session",
     "data": "rows by the thousand: tables hold up to some dozen",
     "coverage": "what the generator makes no statement of: docs/guides/differ.md lists it",
 }
@@ -81,7 +81,7 @@ def _list_warnings(run: DifferRun) -> Iterator[str]:
         yield f"{format_count(run.counts.unsteady, 'difference')} did not show again."
     if run.counts.unrepeated:
         scripts = format_count(run.counts.unrepeated, "script")
-        yield f"A side crashed or was late in {scripts}, and not when it was asked once more."
+        yield f"A side had no answer in {scripts}, and had one when it was asked once more."
 
 
 def _list_basis(run: DifferRun) -> list[str]:

@@ -6,11 +6,16 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from dyno.driver import Conversation
+from dyno.engines import Server
+from dyno.errors import TrialFailed
 from dyno.instruments.differ.judgement import judge_script
 from dyno.instruments.differ.play import DifferPlan, read_specs
-from dyno.instruments.differ.sides import EngineSide, hold_pair, resolve_sides
+from dyno.instruments.differ.sides import EngineSide, hold_pair, resolve_sides, tell_ending
 from dyno.instruments.differ.tree import MadeStatement, SqlNode
+from dyno.instruments.time.engine_session import ServerDied, ServerStopped
 
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
 
@@ -43,3 +48,44 @@ def test_an_engine_that_is_gone_once_is_counted_and_no_find(tmp_path: Path) -> N
         judged = judge_script(script, pair)
         assert judged.words["unrepeated"] == judged.words["same"] == 1 and not judged.differences
         assert judge_script(script, pair).words["unrepeated"] == 0
+
+
+def fail(state: str) -> TrialFailed:
+    failed = TrialFailed("the connection is lost")
+    failed.state = state
+    return failed
+
+
+def die(code: int | None) -> ServerDied:
+    died = ServerDied("the server died")
+    died.code = code
+    return died
+
+
+@pytest.mark.parametrize(
+    ("failed", "kind", "ending"),
+    [
+        (die(-11), "mysql", "crash"),
+        (die(1), "mysql", "crash"),
+        (die(None), "postgres", "crash"),
+        (die(0), "mysql", "connection closed"),
+        (fail("08S01"), "mysql", "connection closed"),
+        (fail("70100"), "mysql", "connection closed"),
+        (fail("57P01"), "postgres", "connection closed"),
+        (fail("08006"), "postgres", "crash"),
+        (fail("57P02"), "postgres", "crash"),
+        (ServerStopped("the server is stopped"), "mysql", ""),
+    ],
+)
+def test_a_crash_takes_a_process_by_a_signal_or_an_exit_code(
+    failed: TrialFailed, kind: str, ending: str, tmp_path: Path
+) -> None:
+    assert tell_ending(failed, Server({}, tmp_path, os.getpid()), kind) == ending
+
+
+def test_a_driver_that_dies_beside_a_server_is_no_fault_of_the_server(tmp_path: Path) -> None:
+    ours = TrialFailed("the driver was killed (signal 9)")
+    assert tell_ending(ours, Server({}, tmp_path), "sqlite") == "crash", "the engine is in it"
+    with pytest.raises(TrialFailed) as raised:
+        tell_ending(ours, Server({}, tmp_path, os.getpid()), "mysql")
+    assert raised.value is ours

@@ -32,6 +32,12 @@ HARMLESS: tuple[DifferenceClass, ...] = (
     "warnings differ",
     "type or precision differs",
 )
+#: Why a side has no answer, by how it ended.
+ENDINGS = {
+    "crash": "one side crashes",
+    "hang": "one side does not answer",
+    "connection closed": "one side closes the connection",
+}
 #: What takes one side longer than that is slow, and on the other side no hang.
 SLOW_S = 0.5
 #: What stands between quotes, and numbers: they differ between finds of one cause.
@@ -41,7 +47,7 @@ _OWN_WORDS = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|\b[a-z]\d+(?:\.\w+)?\b|\d+"
 @dataclass(frozen=True)
 class AnswerDifference:
     """A statement that is answered otherwise: its place in the script, class, and how the answers
-    begin; `error` has the words of a side that alone refuses, crashes or hangs, `types` the first
+    begin; `error` has the words of a side that alone refuses or ends, `types` the first
     two that differ.
     """
 
@@ -63,7 +69,7 @@ class AnswerDifference:
         """Return whether the signature names the cause as well as a script would: an error's words,
         or two types. What a crash says last is none.
         """
-        return bool(self.types or self.error) and self.kind not in ("crash", "hang")
+        return bool(self.types or self.error) and self.kind not in ENDINGS
 
     @property
     def side(self) -> str:
@@ -132,7 +138,7 @@ def _is_open(before: bool, sql: str) -> bool:
 
 
 def _judge_end(place: int, ours: PlayedScript, theirs: PlayedScript) -> AnswerDifference | None:
-    """A crash or a hang of one side at this place."""
+    """How one side ended at this place, where the other did not."""
     for side, beside in ((ours, theirs), (theirs, ours)):
         if side.ending and len(side.answers) == place:
             if beside.ending == side.ending and len(beside.answers) == place:
@@ -141,7 +147,7 @@ def _judge_end(place: int, ours: PlayedScript, theirs: PlayedScript) -> AnswerDi
             if side.ending == "hang" and taken_s > SLOW_S:
                 return None
             shown = [(it.words,) if it is side else ("(no error)",) for it in (ours, theirs)]
-            why = "one side crashes" if side.ending == "crash" else "one side does not answer"
+            why = ENDINGS[side.ending]
             return AnswerDifference(place, side.ending, why, shown[0], shown[1], side.words)
     return None
 

@@ -44,7 +44,7 @@ WRITE_S = 1.0
 #: Reductions of one signature that may find nothing new before the next is counted and no more.
 STALE = 3
 #: Trials of a reduction where each costs a restart, or the whole wait for an answer.
-FEW_TRIALS = {"crash": 200, "hang": 15}
+FEW_TRIALS = {"crash": 200, "hang": 15, "connection closed": 200}
 #: The folder of the finds' scripts.
 FINDS = "finds"
 _NAMES = re.compile(r"'[^']*'|\b[a-z]\d+\b|-?\b\d+(?:\.\d+)?(?:e[+-]?\d+)?\b")

@@ -20,7 +20,7 @@ from dyno.driver.plan import Session
 from dyno.engines import Engine, Server
 from dyno.errors import DynoError, TrialFailed, UsageError
 from dyno.instruments.differ.grammar import DialectSide, read_side
-from dyno.instruments.time.engine_session import explain_death
+from dyno.instruments.time.engine_session import ServerDied, ServerStopped, explain_death
 from dyno.record import Candidate
 from dyno.runs.experiment.candidates import Spec
 from dyno.runs.resolve.candidates import resolve_candidates
@@ -29,7 +29,11 @@ from dyno.runs.resolve.workloads import CandidateRequest
 #: What a whole script may take, and then a statement by itself.
 LIMIT_S = 10.0
 
-Ending = Literal["", "crash", "hang"]
+#: SQLSTATEs by which PostgreSQL's sessions end when one of their processes crashed; the server
+#: lives on. One that is ended by an administrator says 57P01.
+CRASHED_STATES = ("08006", "57P02")
+
+Ending = Literal["", "crash", "hang", "connection closed"]
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,7 @@ class EngineSide:
         except LateAnswer as late:
             return self._end(answers, "hang", late)
         except TrialFailed as failed:
-            return self._end(answers, "crash", failed)
+            return self._end(answers, tell_ending(failed, self.server, self.kind), failed)
         finally:
             self.conversation.close()
         return PlayedScript(tuple(answers), "", words)
@@ -142,6 +146,23 @@ class EngineSide:
         self.stop()
         self.start()
         return PlayedScript(tuple(answers), ending, error.sentence)
+
+
+def tell_ending(failed: TrialFailed, server: Server, kind: str) -> Ending:
+    """Did the engine crash, or close the connection by rights, as after KILL and at its shutdown?
+    A server that was stopped by a signal did neither; what is no fault of the server is raised.
+    """
+    if isinstance(failed, ServerStopped):
+        return ""
+    if isinstance(failed, ServerDied):
+        return "connection closed" if failed.code == 0 else "crash"
+    if server.pid is None:
+        return "crash"
+    if not failed.state:
+        raise failed
+    # where a session is a process, the server outlives its crash
+    is_crash = kind == "postgres" and failed.state in CRASHED_STATES
+    return "crash" if is_crash else "connection closed"
 
 
 @dataclass(frozen=True)

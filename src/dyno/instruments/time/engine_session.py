@@ -272,10 +272,20 @@ LINES = 8
 STOPPED = ("T", "t")
 
 
+class ServerDied(TrialFailed):
+    """The server's process is gone; `code` is its exit code or minus its signal, None if unseen."""
+
+    code: int | None = None
+
+
+class ServerStopped(TrialFailed):
+    """The server's process is there, stopped by a signal."""
+
+
 @contextmanager
 def explain_death(server: Server, patience_s: float = PATIENCE_S) -> Iterator[None]:
-    """Where the server dies meanwhile, `TrialFailed` with its log's last lines, whatever was
-    raised; where it is stopped by a signal, one that says that.
+    """Where the server dies meanwhile, `ServerDied` with its log's last lines, whatever was raised;
+    where it is stopped by a signal, `ServerStopped`.
     """
     try:
         yield
@@ -285,14 +295,17 @@ def explain_death(server: Server, patience_s: float = PATIENCE_S) -> Iterator[No
         sentence = error.sentence
         if server.pid is not None and _read_state(server.pid) in STOPPED:
             hint = f"kill -CONT {server.pid} continues it"
-            raise TrialFailed(
+            raise ServerStopped(
                 "the server is stopped (SIGSTOP)", cause=sentence, hint=hint
             ) from error
         if server.pid is None or _is_alive(server.pid, patience_s):
             raise
         words = "".join(f"\n  {line}" for line in read_last_words(server)) or " nothing"
         cause = f"{sentence}\nits log ends with:{words}"
-        raise TrialFailed(f"the server died{_describe_exit(server)}", cause=cause) from error
+        code = _read_exit_code(server)
+        died = ServerDied(f"the server died{_describe_exit(code)}", cause=cause)
+        died.code = code
+        raise died from error
 
 
 def read_last_words(server: Server, lines: int = LINES) -> list[str]:
@@ -318,10 +331,14 @@ def _read_state(pid: int) -> str:
         return "X"
 
 
-def _describe_exit(server: Server) -> str:
-    """The signal or exit code, where the engine holds a `Popen` that can tell."""
+def _read_exit_code(server: Server) -> int | None:
+    """Minus the signal, or the exit code, where the engine holds a `Popen` that can tell."""
     poll = getattr(server.handle, "poll", None)
     code = poll() if callable(poll) else None
-    if not isinstance(code, int):
+    return code if isinstance(code, int) else None
+
+
+def _describe_exit(code: int | None) -> str:
+    if code is None:
         return ""
     return f" (signal {-code})" if code < 0 else f" (exit code {code})"
