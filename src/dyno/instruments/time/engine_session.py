@@ -302,8 +302,8 @@ def explain_death(server: Server, patience_s: float = PATIENCE_S) -> Iterator[No
             raise
         words = "".join(f"\n  {line}" for line in read_last_words(server)) or " nothing"
         cause = f"{sentence}\nits log ends with:{words}"
-        code = _read_exit_code(server)
-        died = ServerDied(f"the server died{_describe_exit(code)}", cause=cause)
+        code, how = _read_exit(server)
+        died = ServerDied(f"the server died{how}", cause=cause)
         died.code = code
         raise died from error
 
@@ -331,14 +331,12 @@ def _read_state(pid: int) -> str:
         return "X"
 
 
-def _read_exit_code(server: Server) -> int | None:
-    """Minus the signal, or the exit code, where the engine holds a `Popen` that can tell."""
+def _read_exit(server: Server) -> tuple[int | None, str]:
+    """The exit code or minus the signal, and both in words, where the engine holds a `Popen` that
+    can tell.
+    """
     poll = getattr(server.handle, "poll", None)
     code = poll() if callable(poll) else None
-    return code if isinstance(code, int) else None
-
-
-def _describe_exit(code: int | None) -> str:
-    if code is None:
-        return ""
-    return f" (signal {-code})" if code < 0 else f" (exit code {code})"
+    if not isinstance(code, int):
+        return None, ""
+    return code, f" (signal {-code})" if code < 0 else f" (exit code {code})"
