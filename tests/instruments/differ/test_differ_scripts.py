@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -23,6 +24,7 @@ from dyno.instruments.differ.tree import (
     MadeStatement,
     Reducer,
     SqlNode,
+    list_tags,
     make_list,
     make_optional,
     remove_tag,
@@ -122,3 +124,13 @@ def test_a_list_that_is_kept_loses_nothing_but_by_its_tags() -> None:
     made = Reducer(lambda it: "b" in it[-1].sql).shorten(script)
     assert made[0].sql == "ASK ORDER BY b"
     assert remove_tag(keys, "a").text == " ORDER BY b"
+
+
+def test_the_key_by_which_rows_are_ordered_goes_only_with_its_table() -> None:
+    dialect, gone = join("postgres", "18", "18"), 0
+    for number in range(30):
+        for made in make_script(dialect, 1, number):
+            for tag in (it for it in list_tags(made.tree) if re.fullmatch(r"a\d+", it)):
+                gone += 1
+                assert f" AS {tag}" not in remove_tag(made.tree, tag).text, made.sql
+    assert gone > 100

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dyno.instruments.differ.grammar import SharedDialect
 from dyno.instruments.differ.tree import SqlNode, make_list, make_optional
@@ -207,7 +207,7 @@ class QueryMaker:
     def _name_table(self, shape: TableShape) -> tuple[SqlNode, Scope]:
         alias = self.draw_name("a")
         columns = tuple(ScopeColumn(f"{alias}.{it.text}", it.sort, it.tag) for it in shape.columns)
-        keys = (ScopeColumn(f"{alias}.{shape.key}", "int", alias),) if shape.key else ()
+        keys = (ScopeColumn(f"{alias}.{shape.key}", "int"),) if shape.key else ()
         return SqlNode((f"{shape.name} AS {alias}",)), Scope(columns, keys, shape.rows)
 
     def _make_source(self, depth: int, named: list[TableShape]) -> tuple[SqlNode, Scope]:
@@ -228,14 +228,15 @@ class QueryMaker:
             other, more = self._make_source(depth, named)
             if scope.rows * more.rows > ROWS:
                 break
-            known = len(scope.keys) and len(more.keys)
-            keys = (*scope.keys, *more.keys) if known else ()
+            # what is joined may go with its key; where a table stays, so does the order of its rows
+            tag = more.keys[0].text.partition(".")[0] if more.keys else ""
+            tagged = (replace(it, tag=tag) for it in more.keys)
+            keys = (*scope.keys, *tagged) if scope.keys and more.keys else ()
             scope = Scope((*scope.columns, *more.columns), keys, scope.rows * more.rows)
             kinds = ["JOIN", "LEFT JOIN", "LEFT JOIN", "CROSS JOIN"]
             kinds += ["RIGHT JOIN"] if "right_join" in self.dialect.features else []
             kinds += ["FULL JOIN"] if "full_join" in self.dialect.features else []
             kind = self.rng.choice(kinds)
-            tag = more.keys[0].tag if more.keys else ""
             parts: list[str | SqlNode] = [f" {kind} ", other]
             if kind != "CROSS JOIN":
                 equal = kind == "FULL JOIN" and "full_join_any" not in self.dialect.features

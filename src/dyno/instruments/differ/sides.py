@@ -29,10 +29,6 @@ from dyno.runs.resolve.workloads import CandidateRequest
 #: What a whole script may take, and then a statement by itself.
 LIMIT_S = 10.0
 
-#: SQLSTATEs by which PostgreSQL's sessions end when one of their processes crashed; the server
-#: lives on. One that is ended by an administrator says 57P01.
-CRASHED_STATES = ("08006", "57P02")
-
 Ending = Literal["", "crash", "hang", "connection closed"]
 
 
@@ -137,7 +133,7 @@ class EngineSide:
         except LateAnswer as late:
             return self._end(answers, "hang", late)
         except TrialFailed as failed:
-            return self._end(answers, tell_ending(failed, self.server, self.kind), failed)
+            return self._end(answers, tell_ending(failed, self.server, self.dialect), failed)
         finally:
             self.conversation.close()
         return PlayedScript(tuple(answers), "", words)
@@ -148,7 +144,7 @@ class EngineSide:
         return PlayedScript(tuple(answers), ending, error.sentence)
 
 
-def tell_ending(failed: TrialFailed, server: Server, kind: str) -> Ending:
+def tell_ending(failed: TrialFailed, server: Server, dialect: DialectSide) -> Ending:
     """Did the engine crash, or close the connection by rights, as after KILL and at its shutdown?
     A server that was stopped by a signal did neither; what is no fault of the server is raised.
     """
@@ -160,9 +156,7 @@ def tell_ending(failed: TrialFailed, server: Server, kind: str) -> Ending:
         return "crash"
     if not failed.state:
         raise failed
-    # where a session is a process, the server outlives its crash
-    is_crash = kind == "postgres" and failed.state in CRASHED_STATES
-    return "crash" if is_crash else "connection closed"
+    return "crash" if failed.state in dialect.file.crashed_states else "connection closed"
 
 
 @dataclass(frozen=True)
