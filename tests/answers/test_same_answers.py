@@ -328,7 +328,7 @@ def test_a_difference_for_certain_hides_behind_none_that_is_not() -> None:
 def test_how_many_rows_a_change_of_the_schema_copied_is_told_and_no_difference() -> None:
     mine, theirs = Answer(rows_changed=1), Answer(rows_changed=0)
     for sql in ("ALTER TABLE t DROP COLUMN c", " create unique index i ON t (c)"):
-        assert compare(mine, theirs, sql) == Sameness("same", "1 and 0 rows were copied")
+        assert compare(mine, theirs, sql) == Sameness("same", "rows copied: 1 and 0")
         assert compare(mine, mine, sql) == compare(mine, Answer(), sql) == Sameness("same")
     assert compare(mine, theirs, "CREATE TABLE u AS SELECT 1").word == "differs"
 

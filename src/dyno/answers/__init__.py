@@ -76,10 +76,11 @@ def _compare_parts(
     if len(base.columns) == len(other.columns):
         yield _compare_all_rows(base, other, sql, kind, same_engine, orders_are_total)
     yield _compare_columns(base, other, same_engine)
-    if _COPIES.match(sql):
-        yield _tell_copies(base, other)
-    else:
-        yield _compare_counts("rows changed", (base.rows_changed, other.rows_changed), same_engine)
+    changed = (base.rows_changed, other.rows_changed)
+    if not _COPIES.match(sql):
+        yield _compare_counts("rows changed", changed, same_engine)
+    elif None not in changed and changed[0] != changed[1]:
+        yield Sameness("same", f"rows copied: {changed[0]} and {changed[1]}")
     yield _compare_counts("insert id", (base.insert_id, other.insert_id), same_engine)
     if same_engine:
         yield _compare_notices(base, other)
@@ -161,12 +162,6 @@ def _compare_counts(
     word: Word = "differs" if same_engine else "undecidable"
     reason = "" if same_engine else ": engines count them otherwise"
     return Sameness(word, f"{what}: {one} and {other}{reason}", what, (str(one),), (str(other),))
-
-
-def _tell_copies(base: Answer, other: Answer) -> Sameness:
-    counts = base.rows_changed, other.rows_changed
-    is_told = None not in counts and counts[0] != counts[1]
-    return Sameness("same", f"{counts[0]} and {counts[1]} rows were copied" if is_told else "")
 
 
 def _compare_notices(base: Answer, other: Answer) -> Sameness:

@@ -41,8 +41,10 @@ from dyno.runs.run_folder import RunFolder, make_run_folder, read_json, write_js
 
 #: How often the record is written where nothing is found.
 WRITE_S = 1.0
-#: Reductions of one signature that may find nothing new before the next is counted and no more.
-STALE = 3
+#: Reductions of one signature that may find nothing new before differences of it are only counted:
+#: 2, then 4, 8 and so on, up to so many between two reductions. None is left for good, since what
+#: is common hides what is rare.
+STALE, SKIPPED_MOST = 3, 16
 #: Trials of a reduction where each costs a restart, or the whole wait for an answer.
 FEW_TRIALS = {"crash": 200, "hang": 15, "connection closed": 200}
 #: The folder of the finds' scripts.
@@ -147,6 +149,7 @@ class DifferPlayer:
     folder: Path
     say: Say
     stale: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
 
     def play(self) -> DifferRun:
         """Play until the time is over."""
@@ -193,9 +196,12 @@ class DifferPlayer:
             return
         if difference.tells_enough and self._count(signature):
             return
-        if self.stale[signature] >= STALE:
+        stale = self.stale[signature] - STALE
+        if stale >= 0 and self.skipped[signature] < min(2 ** (stale + 1), SKIPPED_MOST):
+            self.skipped[signature] += 1
             self._add_count("unreduced")
             return
+        self.skipped[signature] = 0
         find = self._shorten(number, script, difference)
         if find is None:
             self._add_count("unsteady")
