@@ -9,13 +9,18 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import cast
 
 import pytest
 from differ_runs import make_run
 from msgspec.structs import replace
 
 from dyno.cli import run_words
-from dyno.instruments.differ.play import format_find
+from dyno.instruments.differ.grammar import SharedDialect
+from dyno.instruments.differ.judgement import AnswerDifference
+from dyno.instruments.differ.play import DifferPlayer, format_find
+from dyno.instruments.differ.sides import Pair
+from dyno.instruments.differ.tree import MadeStatement
 from dyno.record.differ import DifferRun, ExplainedChange
 from dyno.report.differ import choose_differ_exit, describe_run
 from dyno.runs.run_folder import read_json
@@ -118,3 +123,24 @@ def test_what_cannot_be_played_is_refused(
     assert run_words(["differ", *words]) == 64
     assert why in " ".join(capsys.readouterr().err.split())
     assert not list(runs.glob("*"))
+
+
+def test_a_class_whose_reductions_find_nothing_new_is_still_reduced_at_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is common and known would hide what is rare and of the same class."""
+    run, reduced = make_run(), []
+
+    def shorten(_: DifferPlayer, number: int, *__: object) -> object:
+        reduced.append(number)
+        return run.finds[0]
+
+    monkeypatch.setattr(DifferPlayer, "_shorten", shorten)
+    dialect = SharedDialect(frozenset(), {}, {}, {})
+    player = DifferPlayer(run, cast(Pair, None), dialect, [], tmp_path, print)
+    for number in range(1, 71):
+        script: list[MadeStatement] = []
+        player._take(number, script, AnswerDifference(0, "rows differ", "1 and 2 rows"))
+    assert reduced == [1, 2, 3, 6, 11, 20, 37, 54]
+    assert player.run.counts.unreduced == 70 - len(reduced)
+    assert player.run.finds[0].count == 1 + len(reduced)
