@@ -21,7 +21,7 @@ from dyno.instruments.differ.judgement import AnswerDifference
 from dyno.instruments.differ.play import DifferPlayer, format_find
 from dyno.instruments.differ.sides import Pair
 from dyno.instruments.differ.tree import MadeStatement
-from dyno.record.differ import DifferRun, ExplainedChange
+from dyno.record.differ import DifferRun, ExplainedChange, FoundDifference
 from dyno.report.differ import choose_differ_exit, describe_run
 from dyno.runs.run_folder import read_json
 
@@ -125,22 +125,26 @@ def test_what_cannot_be_played_is_refused(
     assert not list(runs.glob("*"))
 
 
+class PlayerOfOneCause(DifferPlayer):
+    """Whatever it reduces is the run's first find; it notes which scripts it reduced."""
+
+    def _shorten(
+        self, number: int, script: list[MadeStatement], difference: AnswerDifference
+    ) -> FoundDifference | None:
+        self.say(f"{number}")
+        return self.run.finds[0]
+
+
 def test_a_class_whose_reductions_find_nothing_new_is_still_reduced_at_times(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     """What is common and known would hide what is rare and of the same class."""
-    run, reduced = make_run(), []
-
-    def shorten(_: DifferPlayer, number: int, *__: object) -> object:
-        reduced.append(number)
-        return run.finds[0]
-
-    monkeypatch.setattr(DifferPlayer, "_shorten", shorten)
+    reduced: list[str] = []
     dialect = SharedDialect(frozenset(), {}, {}, {})
-    player = DifferPlayer(run, cast(Pair, None), dialect, [], tmp_path, print)
+    pair = cast(Pair, None)
+    player = PlayerOfOneCause(make_run(), pair, dialect, [], tmp_path, reduced.append)
     for number in range(1, 71):
-        script: list[MadeStatement] = []
-        player._take(number, script, AnswerDifference(0, "rows differ", "1 and 2 rows"))
-    assert reduced == [1, 2, 3, 6, 11, 20, 37, 54]
+        player._take(number, [], AnswerDifference(0, "rows differ", "1 and 2 rows"))
+    assert reduced == ["1", "2", "3", "6", "11", "20", "37", "54"]
     assert player.run.counts.unreduced == 70 - len(reduced)
     assert player.run.finds[0].count == 1 + len(reduced)
