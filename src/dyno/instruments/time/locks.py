@@ -249,10 +249,7 @@ class SampledLocks(threading.Thread):
                 raise TrialFailed("the server did not tell of its locks", cause=self._failed)
             self._after = self._count()
         finally:
-            self._conversation.close()
-            if self._core:
-                core, others = divide_cores()
-                place_threads(self._working, core | others)
+            self.close()
 
     def describe(self, operations: int, users: int) -> LocksFound:
         lasting = self._count()
@@ -266,6 +263,9 @@ class SampledLocks(threading.Thread):
     def close(self) -> None:
         self._end_sampling()
         self._conversation.close()
+        if self._core:
+            core, others = divide_cores()
+            place_threads(self._working, core | others)
 
     def _end_sampling(self) -> None:
         self._stopped.set()
