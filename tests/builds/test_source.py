@@ -68,6 +68,20 @@ def test_a_folder_is_built_and_its_facts_are_recorded(
     assert "-O2 -g -fno-omit-frame-pointer -c" in log
 
 
+def test_a_library_that_the_install_leaves_behind_is_an_error_and_no_build(
+    recipes: tuple[BuildRecipe, ...], tmp_path: Path
+) -> None:
+    linked = MAKEFILE.replace(
+        "\t$(CC) $(CFLAGS) -o small small.o\n",
+        "\t$(CC) -shared -fPIC -Wl,-soname,libown.so.1 -o libown.so.1 -x c /dev/null\n"
+        "\t$(CC) $(CFLAGS) -o small small.o -Wl,--no-as-needed -L. -l:libown.so.1\n",
+    )
+    tree = small_tree(tmp_path / "linked", Makefile=linked)
+    with pytest.raises(HostError, match=r"the build left libown\.so\.1 behind"):
+        built(tree, recipes)
+    assert not cache.find_entries("built")
+
+
 def test_what_is_built_is_built_once_wherever_the_same_tree_lies(
     tree: Path, recipes: tuple[BuildRecipe, ...], tmp_path: Path
 ) -> None:
