@@ -357,8 +357,9 @@ class BuildWork:
     def _check_libraries(self, program: Path) -> None:
         """`HostError` where the program lacks a library that the build made: it cannot start."""
         said = subprocesses.run(["ldd", str(program)], LOADER_S).stdout
-        for name in re.findall(r"(\S+) => not found", said):
-            if made := next(self._build.rglob(name), None):
+        for line in said.splitlines():
+            name, _, found = line.strip().partition(" => ")
+            if found == "not found" and (made := next(self._build.rglob(name), None)):
                 hint = "the recipe must install it: tell us, with the log"
                 raise HostError(f"the build left {name} behind", cause=f"it is {made}", hint=hint)
 
