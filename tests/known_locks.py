@@ -72,7 +72,9 @@ def _play(
         while not isinstance(event := process.read_event(driver.Limit("it", 60)), driver.End):
             if isinstance(event, PhaseRecord):
                 records.append(event)
-            if probe and isinstance(event, driver.Ready | driver.Answered):
+            # nobody hangs up on an embedded engine: its phase ends with the record
+            is_end = isinstance(event, driver.Answered if server.pid else PhaseRecord)
+            if probe and (isinstance(event, driver.Ready) or is_end):
                 probe.sample(ProbeTarget(server.pid or process.pid, process.pid, home))
             if not isinstance(event, driver.Progress):
                 process.go()
