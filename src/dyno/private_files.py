@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -113,7 +114,8 @@ def write_bytes_whole(path: Path, content: bytes, mode: int = FILE) -> None:
 @contextmanager
 def _write_aside(path: Path, mode: int) -> Iterator[int]:
     """A descriptor of a file beside `path`, which takes its place at the end."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    # each thread its own: two that write the same file at once are no error, and one of them stays
+    aside = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_native_id()}.new")
     aside.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -97,11 +99,26 @@ def test_a_link_in_the_place_of_a_file_beside_is_not_followed(
 ) -> None:
     target, page = tmp_path / "victim", tmp_path / "page.html"
     target.write_text("untouched")
-    for name in (f".page.html.{os.getpid()}.new", f".page.html.{os.getpid()}", ".page.html.new"):
+    own = f".page.html.{os.getpid()}-{threading.get_native_id()}"
+    for name in (f"{own}.new", own, ".page.html.new"):
         (tmp_path / name).symlink_to(target)
     write(page, "text")
     assert page.read_text() == "text" and not page.is_symlink()
     assert target.read_text() == "untouched"
+
+
+def test_threads_that_write_one_file_at_once_leave_one_whole(tmp_path: Path) -> None:
+    together = threading.Barrier(8)
+
+    def write(number: int) -> None:
+        together.wait(20)
+        for _ in range(50):
+            replace_file(tmp_path / "page.html", f"{number}" * 999)
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(write, range(8)))
+    assert len(set((tmp_path / "page.html").read_text())) == 1
+    assert [it.name for it in tmp_path.iterdir()] == ["page.html"]
 
 
 def test_a_link_in_the_place_of_a_log_is_refused(tmp_path: Path) -> None:

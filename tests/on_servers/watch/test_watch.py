@@ -133,7 +133,11 @@ def freeze(server: KitServer) -> None:
         "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO'"
         " WHERE NAME = 'global_instrumentation'"
     )
-    # a statement is counted a moment after its answer, at the latest when its session is gone
+    wait_for_counts(server)
+
+
+def wait_for_counts(server: KitServer) -> None:
+    """A statement is counted a moment after its answer, at the latest when its session is gone."""
     sessions = "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'root'"
     until = datetime.now(UTC) + timedelta(seconds=20)
     while int(server.one(sessions) or 0) > 2:
@@ -299,6 +303,7 @@ def test_a_table_of_counters_that_is_emptied_is_a_reset(
         server.ask(*[f"SELECT {n} + {n}" for n in range(30)])
         recorder.sample()
         server.ask("SELECT 1 + 1")
+        wait_for_counts(server)
     record = opened(tmp_path, duckdb)
     assert grown(record, since)["SELECT ? + ?"] == (31, 31)
     now = rows_of(record, "statement_analysis")

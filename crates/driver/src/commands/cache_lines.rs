@@ -82,11 +82,11 @@ fn measure(cpus: [usize; 2]) -> Result<Pair, Error> {
         second.join().map_err(crashed)??;
         found
     })?;
-    let rings = &Rings { asked: AtomicUsize::new(0), woken_ns: AtomicU64::new(0) };
+    let wakeups = &Wakeups { asked: AtomicUsize::new(0), woken_ns: AtomicU64::new(0) };
     let wakeup_ns = thread::scope(|scope| {
-        let sleeper = scope.spawn(|| sleep(rings, cpus[1]));
+        let sleeper = scope.spawn(|| sleep(wakeups, cpus[1]));
         let woken = sleeper.thread().clone();
-        let waker = scope.spawn(move || wake(rings, cpus[0], &woken));
+        let waker = scope.spawn(move || wake(wakeups, cpus[0], &woken));
         let found = waker.join().map_err(crashed)?;
         sleeper.join().map_err(crashed)??;
         found
@@ -95,36 +95,37 @@ fn measure(cpus: [usize; 2]) -> Result<Pair, Error> {
 }
 
 /// Which wake-up was asked for, and when the last one was over: 0 while it is not.
-struct Rings {
+struct Wakeups {
     asked: AtomicUsize,
     woken_ns: AtomicU64,
 }
 
 /// Sleeps until each wake-up, and says when it ran.
-fn sleep(rings: &Rings, cpu: usize) -> Result<(), Error> {
+fn sleep(wakeups: &Wakeups, cpu: usize) -> Result<(), Error> {
     let pinned = pin_thread(cpu);
     for number in 1..=WAKEUPS {
-        while rings.asked.load(Ordering::Acquire) < number {
+        while wakeups.asked.load(Ordering::Acquire) < number {
             thread::park();
         }
-        rings.woken_ns.store(now_ns(), Ordering::Release);
+        wakeups.woken_ns.store(now_ns(), Ordering::Release);
     }
     pinned
 }
 
-/// Wakes the other; it ends in any case, since a wake-up does not depend on who gets a core when.
-fn wake(rings: &Rings, cpu: usize, sleeper: &Thread) -> Result<Vec<u64>, Error> {
+/// Wakes the other, and waits each time until it ran. It ends without a limit in time: the kernel
+/// runs who is woken, however crowded its core is.
+fn wake(wakeups: &Wakeups, cpu: usize, sleeper: &Thread) -> Result<Vec<u64>, Error> {
     let pinned = pin_thread(cpu);
     let mut found = Vec::with_capacity(WAKEUPS);
     for number in 1..=WAKEUPS {
         let until_ns = now_ns() + BETWEEN_WAKEUPS_NS;
         while now_ns() < until_ns {}
-        rings.woken_ns.store(0, Ordering::Relaxed);
+        wakeups.woken_ns.store(0, Ordering::Relaxed);
         let began_ns = now_ns();
-        rings.asked.store(number, Ordering::Release);
+        wakeups.asked.store(number, Ordering::Release);
         sleeper.unpark();
-        while rings.woken_ns.load(Ordering::Acquire) == 0 {}
-        found.push(rings.woken_ns.load(Ordering::Acquire) - began_ns);
+        while wakeups.woken_ns.load(Ordering::Acquire) == 0 {}
+        found.push(wakeups.woken_ns.load(Ordering::Acquire) - began_ns);
     }
     pinned.map(|()| found)
 }

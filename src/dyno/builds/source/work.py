@@ -24,14 +24,13 @@ from typing import IO
 
 from dyno import private_files, subprocesses
 from dyno.builds import Say, cache
+from dyno.builds.loader import list_missing_libraries
 from dyno.builds.source.diagnosis import Diagnosis, Failed, Fix, diagnose, list_build_entries
 from dyno.builds.source.plan import BUILT, BuildPlan
 from dyno.builds.source.recipe import BuildStep, apply_edits
 from dyno.builds.source.trees import keep_all
 from dyno.errors import HostError, UsageError
 
-#: What the loader may take to list a program's libraries.
-LOADER_S = 60.0
 #: How cmake's files and ninja tell how far they are.
 PERCENT, COUNT = re.compile(r"^\[ *(\d+)%\]"), re.compile(r"^\[(\d+)/(\d+)\]")
 
@@ -332,7 +331,10 @@ class BuildWork:
             self._state.done = []
             self._write_state()
             raise HostError(f"the build made no {recipe.program}", hint=hint)
-        self._check_libraries(installed / recipe.program)
+        for name in list_missing_libraries(installed / recipe.program, {}):
+            if made := next(self._build.rglob(name), None):
+                hint = "the recipe must install it: tell us, with the log"
+                raise HostError(f"the build left {name} behind", cause=f"it is {made}", hint=hint)
         for pattern in recipe.drop:
             for doomed in list(installed.glob(pattern)):
                 if doomed.is_dir() and not doomed.is_symlink():
@@ -353,15 +355,6 @@ class BuildWork:
         facts |= {"interrupted": str(self._state.interrupted)} if self._state.interrupted else {}
         told = {"version": plan.version, "label": plan.tree.label, "facts": facts}
         (target / FACTS).write_text(json.dumps(told, indent=1), encoding="utf-8")
-
-    def _check_libraries(self, program: Path) -> None:
-        """`HostError` where the program lacks a library that the build made: it cannot start."""
-        said = subprocesses.run(["ldd", str(program)], LOADER_S).stdout
-        for line in said.splitlines():
-            name, _, found = line.strip().partition(" => ")
-            if found == "not found" and (made := next(self._build.rglob(name), None)):
-                hint = "the recipe must install it: tell us, with the log"
-                raise HostError(f"the build left {name} behind", cause=f"it is {made}", hint=hint)
 
     def _resume(self) -> None:
         """Make anew what a killed build may have written in part."""

@@ -9,20 +9,15 @@ nothing is installed, and no other program sees them.
 from __future__ import annotations
 
 import os
-import re
-import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from dyno import subprocesses
-from dyno.builds import Say, deb, keep_answers
+from dyno.builds import Say, deb
+from dyno.builds.loader import MISSING, list_missing_libraries
 from dyno.builds.source.diagnosis import diagnose_start
-from dyno.engines._server import libraries
 from dyno.errors import DynoError, HostError, TrialFailed
 from dyno.tails import extract_last_lines
 
-#: The loader's words, at the start of a program and from `ldd`.
-MISSING = re.compile(r"error while loading shared libraries: (\S+):|(?<!\S)(\S+) => not found")
 #: Debian's package of a library that old servers want; a `t64` follows the name since Debian 13.
 PACKAGES = {
     "libaio.so.1": "libaio1",
@@ -58,7 +53,7 @@ def fetch(program: Path, own: Sequence[Path], say: Say) -> tuple[Path, ...]:
     is asked again until it has all. `HostError` where a library cannot be had.
     """
     folders: list[Path] = []
-    while lacks := _find_missing_libraries(program, build_environment([*own, *folders])):
+    while lacks := list_missing_libraries(program, build_environment([*own, *folders])):
         fresh = {_fetch_library(program, soname, say) for soname in lacks} - {*folders}
         if not fresh:
             raise build_lacking_error(f"{program} cannot start", lacks[0])
@@ -98,21 +93,6 @@ def _fetch_library(program: Path, soname: str, say: Say) -> Path:
         raise refused from why
 
 
-def _find_missing_libraries(program: Path, more: Mapping[str, str]) -> list[str]:
-    variables = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **more}
-    try:
-        said = MISSING.findall(_ask_loader(program, tuple(variables.items())))
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    return list(dict.fromkeys(started or listed for started, listed in said))
-
-
-@keep_answers
-def _ask_loader(program: Path, variables: tuple[tuple[str, str], ...]) -> str:
-    done = subprocesses.run(["ldd", str(program)], 60.0, environment=dict(variables))
-    return done.stdout + done.stderr
-
-
 #: How much of a log an error shows.
 SHOWN_LINES = 20
 
@@ -122,8 +102,8 @@ def diagnose_failure(message: str, output: str) -> DynoError:
     known; `HostError` where it misses a library.
     """
     output = extract_last_lines(output, SHOWN_LINES)
-    if missing := libraries.MISSING.search(output):
-        return libraries.build_lacking_error(message, missing[1] or missing[2])
+    if missing := MISSING.search(output):
+        return build_lacking_error(message, missing[1] or missing[2])
     words = f"its last words are\n{output}" if output else "it printed nothing"
     if (found := diagnose_start(output)) and found.entry:
         return TrialFailed(message, cause=f"{found.entry.cause}; {words}", hint=found.entry.remedy)

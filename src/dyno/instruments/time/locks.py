@@ -130,7 +130,7 @@ class LockProbe:
                 return self._watch.describe(operations, users)
         except TrialFailed as failed:
             self._failed = failed.sentence
-        return LocksFound((), (self._failed,) if self._failed else (), count_cores())
+        return LocksFound((), (self._failed,) if self._failed else (), len(os.sched_getaffinity(0)))
 
 
 class CalledLocks:
@@ -148,7 +148,7 @@ class CalledLocks:
             hint = "it is linked statically, or runs under an instrument"
             raise TrialFailed("the engine's process did not count its locks", hint=hint)
         uses = lock_calls.compute_uses(self._before, self._after, operations, users)
-        return select_uses(uses, lock_calls.UNSEEN, count_cores())
+        return select_uses(uses, lock_calls.UNSEEN, len(os.sched_getaffinity(0)))
 
     def close(self) -> None:
         """Nothing goes on here."""
@@ -257,7 +257,7 @@ class SampledLocks(threading.Thread):
         per_sample_ns = 1e9 * self._spent_s / self._samples.taken / operations
         uses = compute_uses(self._samples, self._before, after, per_sample_ns, operations, users)
         late = (LATE,) if self._is_late else ()
-        cores = count_cores() - len(self._core)
+        cores = len(os.sched_getaffinity(0)) - len(self._core)
         return select_uses(uses, (*self._questions.unseen, *late), cores)
 
     def close(self) -> None:
@@ -320,11 +320,6 @@ def compute_uses(
 
 def _subtract(counts: tuple[int, int], before: tuple[int, int] | None) -> tuple[int, int]:
     return (counts[0] - before[0], counts[1] - before[1]) if before else counts
-
-
-def count_cores() -> int:
-    """Return how many we may run on."""
-    return len(os.sched_getaffinity(0))
 
 
 def divide_cores() -> tuple[set[int], set[int]]:

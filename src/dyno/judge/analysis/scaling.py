@@ -382,8 +382,7 @@ def _check_here(
         ]
         rates = []
         for it in (whole, *draws):
-            line_ns = 0.0 if run.machine else it.line_ns
-            cores = Cores(plays[0].cores, line_ns, wakeup_ns=it.wakeup_ns)
+            cores = make_cores(None if run.machine else run.line, plays[0].cores, it)
             rates.append(1e9 * solve(needs.make_demand(it, here=True), cores, users).rate)
         measured = float(np.mean([it.rate_per_s for it in plays]))
         found.append(HostCheck(users, _make_band(rates[0], rates[1:]), measured))
