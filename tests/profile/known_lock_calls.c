@@ -1,4 +1,5 @@
-/* Takes locks so often that it is known: threads, times each. */
+/* Takes locks so often that it is known: threads, times each, a file, and any word where one thread
+ * begins when another has ended. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -80,10 +81,12 @@ int main(int count, char **words) {
     for (int i = 0; i < number; i++) {
         pthread_mutex_init(&own[i], NULL);
         pthread_create(&threads[i], NULL, work, &own[i]);
+        if (count > 4)
+            pthread_join(threads[i], NULL);
     }
-    for (int i = 0; i < number; i++)
+    for (int i = 0; i < number && count == 4; i++)
         pthread_join(threads[i], NULL);
     wait_and_nest();
     lock_file(words[3]);
-    return count != 4;
+    return count < 4;
 }

@@ -21,7 +21,7 @@ from dyno.record.scaling import LockUse
 PROGRAM = Path(__file__).with_name("known_lock_calls.c")
 TIMES = 20
 
-Play = Callable[[int], dict[CountedLock, LockCounts]]
+Play = Callable[..., dict[CountedLock, LockCounts]]
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +32,10 @@ def play(tmp_path_factory: pytest.TempPathFactory) -> Play:
     compiled = ["cc", "-O1", "-g", "-pthread", "-o", str(program), str(PROGRAM)]
     subprocess.run(compiled, check=True, timeout=60)
 
-    def start(threads: int) -> dict[CountedLock, LockCounts]:
-        counts = folder / str(threads)
+    def start(threads: int, *in_turn: str) -> dict[CountedLock, LockCounts]:
+        counts = folder / f"{threads}{in_turn}"
         counts.mkdir()
-        words = [str(program), str(threads), str(TIMES), str(folder / "locked")]
+        words = [str(program), str(threads), str(TIMES), str(folder / "locked"), *in_turn]
         around = {**os.environ, **build_environment(counts)}
         subprocess.run(words, env=around, check=True, timeout=60)
         return read_counts(counts)
@@ -82,6 +82,12 @@ def test_with_several_users_a_lock_that_one_thread_alone_took_is_left_out(play: 
     assert mutex.acquisitions == 1.0
     assert mutex.waited_ns is not None and mutex.waited_ns > 0
     assert compute_uses(counts, counts, 2 * TIMES, users=2) == (), "nothing since"
+
+
+def test_threads_one_after_the_other_are_several(play: Play) -> None:
+    uses = compute_uses({}, play(2, "in turn"), 2 * TIMES, users=2)
+    mutex = find(uses, "mutex in take_all")
+    assert (mutex.acquisitions, mutex.waited_ns) == (1.0, 0.0)
 
 
 def test_a_folder_without_counts_has_none(tmp_path: Path) -> None:

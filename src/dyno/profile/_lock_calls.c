@@ -29,6 +29,7 @@
 #define THREADS 256
 #define ROWS 512 /* a power of two; the last one takes what has no row */
 #define HELD 64
+#define ENDED UINT64_MAX
 #define MODULES 64
 #define PATH 504
 #define MUTEX 1 /* and so on as `KINDS` of src/dyno/profile/lock_calls.py */
@@ -44,7 +45,7 @@ struct row {
     uint64_t lock, site, kind, acquired, contended, waited_ns, held_ns;
 };
 struct table {
-    uint64_t thread; /* whose it is; 0: of one that has ended, its counts stay */
+    uint64_t thread; /* whose it is: 0, nobody's yet; ENDED, its counts stay */
     struct row rows[ROWS];
 };
 static struct tables {
@@ -75,7 +76,7 @@ static void leave(void *table)
 {
     has_ended = 1;
     own = NULL;
-    __atomic_store_n(&((struct table *)table)->thread, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&((struct table *)table)->thread, ENDED, __ATOMIC_RELEASE);
 }
 
 static void leave_parent(void) { own = NULL; }
@@ -101,15 +102,17 @@ __attribute__((constructor)) static void open_tables(void)
     syscall(SYS_close, file);
 }
 
-/* Threads beyond THREADS at one time are not counted. */
+/* Threads beyond THREADS at one time are not counted. A table of a thread that has ended is taken
+ * where all are in use: by the tables that a lock is in it is told how many threads took it. */
 static struct table *claim(void)
 {
     uint64_t thread = (uint64_t)syscall(SYS_gettid);
-    for (int at = 0; at < THREADS; at++) {
-        uint64_t nobody = 0, *owner = &tables->threads[at].thread;
-        if (__atomic_compare_exchange_n(owner, &nobody, thread, 0, __ATOMIC_ACQ_REL,
+    for (int at = 0; at < 2 * THREADS; at++) {
+        struct table *table = &tables->threads[at % THREADS];
+        uint64_t nobody = at < THREADS ? 0 : ENDED;
+        if (__atomic_compare_exchange_n(&table->thread, &nobody, thread, 0, __ATOMIC_ACQ_REL,
                                         __ATOMIC_RELAXED)) {
-            own = &tables->threads[at];
+            own = table;
             pthread_setspecific(ending, own);
             return own;
         }

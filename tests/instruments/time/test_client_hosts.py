@@ -64,9 +64,7 @@ def test_a_run_is_played_from_two_hosts_and_goes_on_after_a_stop(
         assert bool(record.streams[0].slices) != sequential
     verdict = judge(folder.read_run(), folder.read_trials())
     told = [each.sentence for each in verdict.findings if each.audit == "client_hosts"]
-    assert any("clients on 2 hosts started within" in each for each in told) or any(
-        "started within" in each for each in told
-    )
+    assert any("started within" in each for each in told)
 
 
 @pytest.mark.parametrize(
