@@ -49,8 +49,8 @@ def test_a_fault_of_a_server_is_found_and_reduced(name: str, tmp_path: Path) -> 
         assert any(re.search(pattern, it) for it in find.script), find.script
 
 
-#: What ends a side's session at its last statement, and how that is classed. A process of
-#: PostgreSQL's that dies of a signal is a crash, though the server lives on.
+#: What ends a side's session at its last statement, and how that is classed. Where a process of
+#: PostgreSQL's dies of a signal the server ends, too.
 ENDS = {
     "an administrator ends PostgreSQL's session": (
         "postgres@18",
