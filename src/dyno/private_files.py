@@ -114,7 +114,7 @@ def write_bytes_whole(path: Path, content: bytes, mode: int = FILE) -> None:
 @contextmanager
 def _write_aside(path: Path, mode: int) -> Iterator[int]:
     """A descriptor of a file beside `path`, which takes its place at the end."""
-    # each thread its own: two that write the same file at once are no error, and one of them stays
+    # Each thread has its own: two may write one file at once, and the last to end stays.
     aside = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_native_id()}.new")
     aside.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -102,8 +102,8 @@ __attribute__((constructor)) static void open_tables(void)
     syscall(SYS_close, file);
 }
 
-/* Threads beyond THREADS at one time are not counted. A table of a thread that has ended is taken
- * where all are in use: by the tables that a lock is in it is told how many threads took it. */
+/* Threads beyond THREADS at one time are not counted. A lock was taken by as many threads as there
+ * are tables with it, so the table of a thread that has ended is taken last. */
 static struct table *claim(void)
 {
     uint64_t thread = (uint64_t)syscall(SYS_gettid);

@@ -11,6 +11,7 @@ import pytest
 from dyno.driver import Conversation
 from dyno.engines import Server
 from dyno.errors import TrialFailed
+from dyno.instruments.differ.grammar import read_side
 from dyno.instruments.differ.judgement import judge_script
 from dyno.instruments.differ.play import DifferPlan, read_specs
 from dyno.instruments.differ.sides import EngineSide, hold_pair, resolve_sides, tell_ending
@@ -63,28 +64,31 @@ def die(code: int | None) -> ServerDied:
 
 
 @pytest.mark.parametrize(
-    ("failed", "ending"),
+    ("failed", "engine", "ending"),
     [
-        (die(-11), "crash"),
-        (die(1), "crash"),
-        (die(None), "crash"),
-        (die(0), "connection closed"),
-        (fail("08S01"), "connection closed"),
-        (fail("70100"), "connection closed"),
-        (fail("57P01"), "connection closed"),
-        (ServerStopped("the server is stopped"), ""),
+        (die(-11), "mysql", "crash"),
+        (die(1), "mysql", "crash"),
+        (die(None), "postgres", "crash"),
+        (die(0), "mysql", "connection closed"),
+        (fail("08S01"), "mysql", "connection closed"),
+        (fail("70100"), "mysql", "connection closed"),
+        (fail("57P01"), "postgres", "connection closed"),
+        (fail("08006"), "postgres", "crash"),
+        (fail("57P02"), "postgres", "crash"),
+        (ServerStopped("the server is stopped"), "mysql", ""),
     ],
 )
 def test_a_crash_takes_a_process_by_a_signal_or_an_exit_code(
-    failed: TrialFailed, ending: str, tmp_path: Path
+    failed: TrialFailed, engine: str, ending: str, tmp_path: Path
 ) -> None:
-    assert tell_ending(failed, Server({}, tmp_path, os.getpid())) == ending
+    server = Server({}, tmp_path, os.getpid())
+    assert tell_ending(failed, server, read_side(engine, "18")) == ending
 
 
 def test_a_driver_that_dies_beside_a_server_is_no_fault_of_the_server(tmp_path: Path) -> None:
     ours = TrialFailed("the driver was killed (signal 9)")
     embedded, beside = Server({}, tmp_path), Server({}, tmp_path, os.getpid())
-    assert tell_ending(ours, embedded) == "crash"
+    assert tell_ending(ours, embedded, read_side("sqlite", "3.54.1")) == "crash"
     with pytest.raises(TrialFailed) as raised:
-        tell_ending(ours, beside)
+        tell_ending(ours, beside, read_side("mysql", "9.7.4"))
     assert raised.value is ours

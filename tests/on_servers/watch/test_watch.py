@@ -137,7 +137,7 @@ def freeze(server: KitServer) -> None:
 
 
 def wait_for_counts(server: KitServer) -> None:
-    """A statement is counted a moment after its answer, at the latest when its session is gone."""
+    """Wait for the end of all other sessions: a statement is counted a moment after its answer."""
     sessions = "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'root'"
     until = datetime.now(UTC) + timedelta(seconds=20)
     while int(server.one(sessions) or 0) > 2:

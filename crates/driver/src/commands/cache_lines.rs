@@ -112,8 +112,8 @@ fn sleep(wakeups: &Wakeups, cpu: usize) -> Result<(), Error> {
     pinned
 }
 
-/// Wakes the other, and waits each time until it ran. It ends without a limit in time: the kernel
-/// runs who is woken, however crowded its core is.
+/// Wakes the other, and waits each time until it ran. That needs no time limit: the kernel runs
+/// whoever is woken, however crowded its core is.
 fn wake(wakeups: &Wakeups, cpu: usize, sleeper: &Thread) -> Result<Vec<u64>, Error> {
     let pinned = pin_thread(cpu);
     let mut found = Vec::with_capacity(WAKEUPS);

@@ -331,6 +331,7 @@ class BuildWork:
             self._state.done = []
             self._write_state()
             raise HostError(f"the build made no {recipe.program}", hint=hint)
+        # without a library that the build itself made the program cannot start
         for name in list_missing_libraries(installed / recipe.program, {}):
             if made := next(self._build.rglob(name), None):
                 hint = "the recipe must install it: tell us, with the log"

@@ -56,13 +56,14 @@ class DialectPart(Record):
 
 class DialectFile(Record):
     """An engine's file: what makes an empty database (`fresh`), what replaces fields of the
-    driver's session, and settings of a server that holds nothing worth keeping and ends where any
-    of its processes crashes.
+    driver's session, and settings of a server that holds nothing worth keeping. Where a session is
+    a process, the server may outlive its crash, and the session ends with one of `crashed_states`.
     """
 
     fresh: tuple[str, ...]
     settings: dict[str, str] = msgspec.field(default_factory=dict)
     session: dict[str, Any] = msgspec.field(default_factory=dict)
+    crashed_states: tuple[str, ...] = ()
     part: tuple[DialectPart, ...] = ()
     change: tuple[KnownChange, ...] = ()
 

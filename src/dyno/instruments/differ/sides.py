@@ -133,7 +133,7 @@ class EngineSide:
         except LateAnswer as late:
             return self._end(answers, "hang", late)
         except TrialFailed as failed:
-            return self._end(answers, tell_ending(failed, self.server), failed)
+            return self._end(answers, tell_ending(failed, self.server, self.dialect), failed)
         finally:
             self.conversation.close()
         return PlayedScript(tuple(answers), "", words)
@@ -144,7 +144,7 @@ class EngineSide:
         return PlayedScript(tuple(answers), ending, error.sentence)
 
 
-def tell_ending(failed: TrialFailed, server: Server) -> Ending:
+def tell_ending(failed: TrialFailed, server: Server, dialect: DialectSide) -> Ending:
     """Did the engine crash, or close the connection by rights, as after KILL and at its shutdown?
     A server that was stopped by a signal did neither; what is no fault of the server is raised.
     """
@@ -156,7 +156,7 @@ def tell_ending(failed: TrialFailed, server: Server) -> Ending:
         return "crash"
     if not failed.state:
         raise failed
-    return "connection closed"
+    return "crash" if failed.state in dialect.file.crashed_states else "connection closed"
 
 
 @dataclass(frozen=True)
